@@ -1,0 +1,75 @@
+# restbench: `make help` says what there is. Everything built goes to build/, but for ./restbench itself.
+comma     := ,
+VERSION   := 0.1.0
+CC        ?= gcc
+PREFIX    ?= /usr/local
+PKGS      := libcurl libpq jansson libpcre2-8 libcrypto libssl liburing
+BUILD     := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
+
+WARNINGS  := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Wvla \
+             -Wno-format-truncation
+OPTIMIZE  ?= -O2 -g
+CFLAGS    := -std=gnu17 $(OPTIMIZE) $(WARNINGS) -fno-common -D_GNU_SOURCE -DRESTBENCH_VERSION='"$(VERSION)"' \
+             -DRESTBENCH_PREFIX='"$(PREFIX)"' -Iharness $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+LDLIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+ifdef SANITIZE
+CFLAGS    += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all
+LDFLAGS   += -fsanitize=$(SANITIZE)
+endif
+
+SOURCES   := $(wildcard harness/*/*.c)
+OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
+UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
+PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
+
+.PHONY: all help deps bench study test test-build test-unit test-cli check format install clean
+.SECONDARY:
+
+all: $(PROGRAM)
+
+help:
+	@echo 'make            build ./restbench'
+	@echo 'make bench      install what is missing, build, measure two servers (about three minutes), print the tables'
+	@echo 'make study      the whole study: config/study.json (hours)'
+	@echo 'make test       every test (unit and command line)'
+	@echo 'make check      format, warnings as errors, static analysis'
+	@echo 'make microbench the hot paths, with Google Benchmark'
+	@echo 'make format     apply clang-format'
+	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make clean      remove what was built here'
+	@echo 'SANITIZE=address,undefined or SANITIZE=thread builds into a folder of its own: make SANITIZE=thread test-unit'
+
+$(PROGRAM): $(BUILD)/main.o $(OBJECTS)
+	@echo '  LD   $@'
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/%.o: harness/%.c Makefile
+	@mkdir -p $(@D)
+	@echo '  CC   $<'
+	@$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/%: harness/tests/unit/%.c $(OBJECTS)
+	@mkdir -p $(@D)
+	@echo '  TEST $<'
+	@$(CC) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) $(LDLIBS) -lcmocka
+
+-include $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
+
+deps:
+	@./deps build
+
+test-build: $(UNITS)
+
+test-unit: test-build
+	@harness/tests/run-units $(UNITS)
+
+test-cli: $(PROGRAM)
+	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer harness/tests/cli
+
+test: all test-unit test-cli
+
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cc')
+
+clean:
+	rm -rf build restbench
