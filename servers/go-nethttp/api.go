@@ -58,7 +58,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, pgx.ErrNoRows):
 		writeError(w, http.StatusNotFound, "no such row")
 	case err != nil:
-		writeDatabaseError(w, err)
+		writeDatabaseError(w, r, err)
 	default:
 		writeJSON(w, http.StatusOK, row)
 	}
@@ -77,7 +77,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) {
 	rows, _ := a.db.Query(r.Context(), selectPage, pageSize, offset)
 	list, err := pgx.CollectRows(rows, scanCliente)
 	if err != nil {
-		writeDatabaseError(w, err)
+		writeDatabaseError(w, r, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, list)
@@ -98,7 +98,7 @@ func (a *api) insert(w http.ResponseWriter, r *http.Request) {
 	tag, err := a.db.Exec(r.Context(), insertBatch,
 		batch.ragioneSociale, batch.citta, batch.email, batch.saldo, batch.creato)
 	if err != nil {
-		writeDatabaseError(w, err)
+		writeDatabaseError(w, r, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]int64{"inserted": tag.RowsAffected()})
@@ -152,12 +152,15 @@ func writeError(w http.ResponseWriter, status int, message string) {
 
 // writeDatabaseError answers 400 when PostgreSQL refused the data (SQLSTATE
 // classes 22 and 23); anything else is not the client's fault.
-func writeDatabaseError(w http.ResponseWriter, err error) {
+func writeDatabaseError(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23")) {
 		writeError(w, http.StatusBadRequest, refused.Message)
 		return
 	}
-	slog.Error("the database failed", "error", err)
+	// A client that goes away ends its query; that is no failure.
+	if r.Context().Err() == nil {
+		slog.Error("the database failed", "error", err)
+	}
 	writeError(w, http.StatusInternalServerError, "the database failed")
 }
