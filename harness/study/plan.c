@@ -9,8 +9,8 @@ void plan_make(const struct study *study, size_t row_count, const bool *chosen, 
     size_t rounds = (size_t)study->rounds;
     size_t n = 0;
 
-    plan->cells = text_realloc(NULL, rounds * row_count * study->test_count * study->phase_count + 1,
-                               sizeof *plan->cells);
+    plan->cells =
+        text_realloc(NULL, rounds * row_count * study->test_count * study->phase_count + 1, sizeof *plan->cells);
     for (size_t round = 1; round <= rounds; round++) {
         bool backwards = study->alternating && round % 2 == 0;
 
