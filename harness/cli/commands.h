@@ -4,6 +4,21 @@
 
 #include "base/opts.h"
 
+extern const struct command cmd_run;
+extern const struct command cmd_check;
+extern const struct command cmd_load;
+extern const struct command cmd_report;
+extern const struct command cmd_compare;
+extern const struct command cmd_duel;
+extern const struct command cmd_verify;
+extern const struct command cmd_export;
+extern const struct command cmd_bundle;
+extern const struct command cmd_ceiling;
+extern const struct command cmd_status;
+extern const struct command cmd_list;
+extern const struct command cmd_db;
+extern const struct command cmd_calibrate;
+
 extern const struct command *const commands[]; /* ends with NULL, in the order of --help */
 
 /* Versions of restbench and of the libraries it runs with, to stdout. */
