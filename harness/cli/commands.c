@@ -10,6 +10,7 @@
 #include <pcre2.h>
 
 const struct command *const commands[] = {
+    &cmd_report,
     NULL,
 };
 

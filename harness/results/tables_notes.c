@@ -1,0 +1,124 @@
+#include "results/tables.h"
+
+#include <math.h>
+
+#include "results/markdown.h"
+
+/* Cells of one mark that are named; the rest is counted. */
+#define NAMED 6
+
+char tables_sign(const struct cells *cells, enum mark_id mark)
+{
+    char sign = 'A';
+
+    for (int i = 0; i < (int)mark; i++)
+        sign = (char)(sign + (cells->mark_counts[i] > 0));
+    return sign;
+}
+
+void tables_add_signs(const struct cells *cells, unsigned marks, struct text *text)
+{
+    const char *before = " [";
+
+    for (int i = 0; i < MARK_COUNT; i++) {
+        if (!(marks & 1U << i))
+            continue;
+        text_add(text, before);
+        text_add_char(text, tables_sign(cells, (enum mark_id)i));
+        before = ",";
+    }
+    text_add(text, marks != 0 ? "]" : "");
+}
+
+static void add_threshold(const struct mark_kind *kind, enum mark_id mark, struct text *text)
+{
+    if (isnan(kind->threshold))
+        return;
+    text_add(text, mark == MARK_STARVED ? " (below " : mark == MARK_GENERATOR_BOUND ? " (at least " : " (above ");
+    text_add_double(text, kind->threshold, kind->threshold < 1 ? 1 : 0);
+    text_addf(text, "%s%s)", kind->unit[0] != '\0' ? " " : "", kind->unit);
+}
+
+static void add_incident(const struct record *record, const struct cells_incident *incident, struct text *text)
+{
+    const struct cells_group *group = &record->cells.groups[incident->group];
+    const struct mark_kind *kind = &mark_kinds[incident->mark];
+
+    markdown_add(text, record->cells.titles.strings[group->row]);
+    text_add(text, ", ");
+    markdown_add(text, record_test_title(record, group->test));
+    text_addf(text, ", %lld connections", (long long)record->cells.phases[group->phase]);
+    if (incident->mark == MARK_ROUNDS)
+        text_addf(text, ": %.0f of %u", incident->value, record->rounds);
+    else if (incident->round > 0)
+        text_addf(text, ", round %u", incident->round);
+    if (!isnan(incident->value) && !isnan(kind->threshold)) {
+        text_add(text, ": ");
+        text_add_double(text, incident->value, incident->value < 10 ? 2 : 1);
+        text_addf(text, "%s%s", kind->unit[0] != '\0' ? " " : "", kind->unit);
+    }
+}
+
+void tables_write_marks(const struct record *record, struct text *text)
+{
+    const struct cells *cells = &record->cells;
+
+    for (int mark = 0; mark < MARK_COUNT; mark++) {
+        uint32_t named = 0;
+
+        if (cells->mark_counts[mark] == 0)
+            continue;
+        text_addf(text, "\n[%c] %s: %s", tables_sign(cells, (enum mark_id)mark), mark_kinds[mark].name,
+                  mark_kinds[mark].sentence);
+        add_threshold(&mark_kinds[mark], (enum mark_id)mark, text);
+        text_addf(text, ". %u cell%s: ", cells->mark_counts[mark], cells->mark_counts[mark] == 1 ? "" : "s");
+        for (uint32_t i = 0; i < cells->incident_count && named < NAMED; i++) {
+            if (cells->incidents[i].mark != (enum mark_id)mark)
+                continue;
+            text_add(text, named++ > 0 ? "; " : "");
+            add_incident(record, &cells->incidents[i], text);
+        }
+        if (cells->mark_counts[mark] > named)
+            text_addf(text, "; and %u more", cells->mark_counts[mark] - named);
+        text_add_char(text, '\n');
+    }
+}
+
+static void add_reason(struct text *text, const char *reason, const char *log)
+{
+    if (reason != NULL) {
+        text_add(text, ": ");
+        markdown_add(text, reason);
+    }
+    if (log != NULL) {
+        text_add(text, " (log: ");
+        markdown_add(text, log);
+        text_add(text, ")");
+    }
+    text_add_char(text, '\n');
+}
+
+static const char *why(const struct record *record, const struct machine_row *row)
+{
+    if (row->reason != NULL)
+        return row->reason;
+    return record->machine.complete ? row->status : "the run ended before it";
+}
+
+void tables_write_missing(const struct record *record, struct text *text)
+{
+    const char *heading = "\nPlanned and not measured:\n\n";
+
+    for (size_t i = 0; i < record->machine.row_count; i++) {
+        const struct machine_row *row = &record->machine.rows[i];
+        uint32_t number = intern_find(&record->cells.titles, row->title);
+
+        if (number != INTERN_NONE && record->cells.rows[number].lines > 0 && row->reason == NULL)
+            continue;
+        text_add(text, heading);
+        heading = "";
+        text_add(text, "- ");
+        markdown_add(text, row->title);
+        add_reason(text, why(record, row), row->log);
+    }
+}
