@@ -11,7 +11,7 @@
 
 const struct command *const commands[] = {
     &cmd_report,
-    &cmd_db,
+    &cmd_list,
     NULL,
 };
 
