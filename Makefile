@@ -3,7 +3,7 @@ comma     := ,
 VERSION   := 0.1.0
 CC        ?= gcc
 PREFIX    ?= /usr/local
-PKGS      := libcurl libpq jansson libpcre2-8 libcrypto libssl liburing
+PKGS      := libcurl libpq jansson libpcre2-8 libcrypto libssl liburing gsl
 BUILD     := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
 
 WARNINGS  := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Wvla \
@@ -22,7 +22,7 @@ OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
 UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
 PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
 
-.PHONY: all help deps bench study test test-build test-unit test-cli check format install clean
+.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -33,6 +33,7 @@ help:
 	@echo 'make study      the whole study: config/study.json (hours)'
 	@echo 'make test       every test (unit and command line)'
 	@echo 'make check      format, warnings as errors, static analysis'
+	@echo 'make simulate   how often comparisons raise a false alarm, find a change and cover the truth (some minutes)'
 	@echo 'make microbench the hot paths, with Google Benchmark'
 	@echo 'make format     apply clang-format'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
@@ -53,7 +54,7 @@ $(BUILD)/tests/%: harness/tests/unit/%.c $(OBJECTS)
 	@echo '  TEST $<'
 	@$(CC) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) $(LDLIBS) -lcmocka
 
--include $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
+-include $(BUILD)/simulate-compare.d $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
 
 deps:
 	@./deps build
@@ -67,6 +68,15 @@ test-cli: $(PROGRAM)
 	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer harness/tests/cli
 
 test: all test-unit test-cli
+
+$(BUILD)/simulate-compare: harness/tests/simulate/compare.c $(OBJECTS)
+	@mkdir -p $(@D)
+	@echo '  CC   $<'
+	@$(CC) $(CFLAGS) -Iharness/tests/simulate -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) $(LDLIBS)
+
+COMPARISONS ?= 4000
+simulate: $(BUILD)/simulate-compare
+	@$(BUILD)/simulate-compare $(COMPARISONS)
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cc')
