@@ -98,3 +98,25 @@ char *pattern_find(struct pattern *pattern, const char *text, size_t len)
         return NULL;
     return text_dup_n(text + at[2 * group], at[2 * group + 1] - at[2 * group]);
 }
+
+int pattern_matched_none(const char *option, const char *what, const char *expression, const char *const *names,
+                         size_t count, struct err *err)
+{
+    struct text list = {0};
+    const char *nearest = "none";
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = text_distance(names[i], expression);
+
+        if (distance < best) {
+            best = distance;
+            nearest = names[i];
+        }
+        text_addf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    (void)err_set(err, "%s: no %s matches \"%s\"; nearest: %s; there are: %s (restbench list shows all)", option, what,
+                  expression, nearest, text_string(&list));
+    text_free(&list);
+    return -1;
+}

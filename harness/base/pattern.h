@@ -24,6 +24,10 @@ void pattern_close(struct pattern *pattern);
 /* 1 yes, 0 no, -1 error (the match limit). */
 int pattern_matches(struct pattern *pattern, const char *name, struct err *err);
 
+/* err_set for a pattern that matched none of `names`: "OPTION: no WHAT matches ...; nearest: ...; there are: ...". */
+int pattern_matched_none(const char *option, const char *what, const char *expression, const char *const *names,
+                         size_t count, struct err *err);
+
 /* The first group (the whole match when there is no group) of the first match in `text`, the caller's; NULL: none. */
 char *pattern_find(struct pattern *pattern, const char *text, size_t len);
 

@@ -184,22 +184,12 @@ static int matches(struct pattern *pattern, const struct row *row, struct err *e
 
 static int nothing_left(const struct rows *rows, const char *option, const char *expression, struct err *err)
 {
-    struct text names = {0};
-    const char *nearest = NULL;
-    size_t best = 0;
+    const char **names = text_realloc(NULL, rows->count + 1, sizeof *names);
 
-    for (size_t i = 0; i < rows->count; i++) {
-        size_t distance = text_distance(rows->items[i].id, expression);
-
-        if (nearest == NULL || distance < best) {
-            best = distance;
-            nearest = rows->items[i].id;
-        }
-        text_addf(&names, "%s%s", i > 0 ? ", " : "", rows->items[i].id);
-    }
-    (void)err_set(err, "%s: no row matches \"%s\"; nearest: %s; there are: %s (restbench list shows all)", option,
-                  expression, nearest != NULL ? nearest : "none", text_string(&names));
-    text_free(&names);
+    for (size_t i = 0; i < rows->count; i++)
+        names[i] = rows->items[i].id;
+    (void)pattern_matched_none(option, "row", expression, names, rows->count, err);
+    free(names);
     return -1;
 }
 

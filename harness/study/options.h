@@ -1,0 +1,38 @@
+/* options - what a run was asked for on the command line, over what its study file says. Strings are borrowed. */
+#ifndef STUDY_OPTIONS_H
+#define STUDY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Not given: NULL for strings, -1 for numbers. */
+struct run_options {
+    const char *config; /* NULL: the installed config/study.json */
+    const char *servers;
+    const char *tests;
+    int64_t rounds;
+    int64_t window_ns;
+    int64_t warmup_ns;
+    const char *connections; /* "50,200" */
+    const char *security;    /* "none" or "jwt" */
+    const char *tool;        /* NULL: our own generator */
+    const char *database;    /* URL */
+    const char *cpus;
+    const char *affinity;
+    const char *name;
+    const char *data;    /* NULL: data/ */
+    const char *reports; /* NULL: reports/ */
+    const char *state;
+    const char *servers_dir;
+    double until_pct;
+    bool resume;
+    bool force_mixed;
+    bool strict;
+    bool dry_run;
+    const char *log;
+    const char *on_finish;
+    char **argv; /* the whole command, for the record */
+    int argc;
+};
+
+#endif

@@ -1,0 +1,252 @@
+#include "study/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/home.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "study/progress.h"
+
+/* "50,200": one closed phase each, named by its number. */
+static int set_connections(struct study *study, const char *list, double seconds, struct err *err)
+{
+    for (size_t i = 0; i < study->phase_count; i++)
+        free(study->phases[i].name);
+    study->phase_count = 0;
+    for (const char *at = list;; at++) {
+        size_t len = strcspn(at, ",");
+        char *number = text_dup_n(at, len);
+        uint64_t connections;
+        bool good = text_parse_u64(number, &connections) == 0 && connections >= 1 && connections <= 100000;
+
+        for (size_t i = 0; good && i < study->phase_count; i++)
+            good = strcmp(study->phases[i].name, number) != 0;
+        if (!good) {
+            (void)err_set(err, "--connections %s: give different numbers from 1 to 100000, such as 50,200", list);
+            free(number);
+            return -1;
+        }
+        study->phases = text_realloc(study->phases, study->phase_count + 1, sizeof *study->phases);
+        study->phases[study->phase_count++] =
+            (struct study_phase){.name = number, .connections = (int64_t)connections, .seconds = seconds};
+        at += len;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+static int apply(const struct run_options *options, struct study *study, struct err *err)
+{
+    if (options->rounds == 0 || options->rounds > 1000)
+        return err_set(err, "--rounds %lld: give 1 to 1000", (long long)options->rounds);
+    if (options->rounds > 0)
+        study->rounds = options->rounds;
+    if (options->window_ns >= 0 && options->window_ns < 50 * CLOCK_NS_PER_MS)
+        return err_set(err, "--seconds: a window of less than 50 ms measures nothing; give at least 0.05");
+    if (options->connections != NULL &&
+        set_connections(study, options->connections, study->phases[0].seconds, err) != 0)
+        return -1;
+    for (size_t i = 0; i < study->phase_count && options->window_ns >= 0; i++)
+        study->phases[i].seconds = (double)options->window_ns / (double)CLOCK_NS_PER_S;
+    if (options->warmup_ns >= 0)
+        study->warmup_seconds = (double)options->warmup_ns / (double)CLOCK_NS_PER_S;
+    if (options->security != NULL) {
+        study->jwt = strcmp(options->security, "jwt") == 0;
+        if (!study->jwt && strcmp(options->security, "none") != 0)
+            return err_set(err, "--security %s: give none or jwt", options->security);
+    }
+    if (options->affinity != NULL) {
+        study->after_start = strcmp(options->affinity, "after-start") == 0;
+        if (!study->after_start && strcmp(options->affinity, "before-exec") != 0)
+            return err_set(err, "--affinity %s: give before-exec or after-start", options->affinity);
+    }
+    if (options->cpus != NULL) {
+        free(study->cpus);
+        study->cpus = text_dup(options->cpus);
+    }
+    return 0;
+}
+
+/* Rows of the study; where the pattern matches none of them, any folder of servers/ may be meant. */
+static int choose_rows(const struct run_options *options, struct setup *setup, struct err *err)
+{
+    const char *dir = options->servers_dir != NULL ? options->servers_dir : setup->study.servers_dir;
+    struct err none = {0};
+
+    if (rows_load(dir, setup->study.servers, setup->study.server_count, &setup->rows, err) != 0)
+        return err_prefix(err, "%s", setup->study.file);
+    rows_resolve(&setup->rows);
+    if (options->servers == NULL || rows_filter(&setup->rows, "--servers", options->servers, &none) == 0)
+        return rows_check_titles(&setup->rows, err);
+    rows_free(&setup->rows);
+    if (strstr(none.text, "no row matches") == NULL)
+        return err_set(err, "%s", none.text);
+    if (rows_load_all(dir, &setup->rows, err) != 0)
+        return -1;
+    rows_resolve(&setup->rows);
+    if (rows_filter(&setup->rows, "--servers", options->servers, err) != 0)
+        return -1;
+    log_line("plan       %s names none of these rows; they are taken from %s", setup->study.file, dir);
+    return rows_check_titles(&setup->rows, err);
+}
+
+static int choose_tests(const struct run_options *options, struct setup *setup, struct err *err)
+{
+    const struct study *study = &setup->study;
+    struct pattern *pattern = NULL;
+    size_t chosen = 0;
+    int result = 0;
+
+    setup->tests = text_alloc(study->test_count * sizeof *setup->tests);
+    if (options->tests != NULL && (pattern = pattern_open("--tests", options->tests, err)) == NULL)
+        return -1;
+    for (size_t i = 0; i < study->test_count && result >= 0; i++) {
+        result = pattern == NULL ? 1 : pattern_matches(pattern, study->tests[i].name, err);
+        if (result == 0)
+            result = pattern_matches(pattern, study->tests[i].title, err);
+        setup->tests[i] = result > 0;
+        chosen += result > 0;
+    }
+    pattern_close(pattern);
+    if (result >= 0 && chosen == 0) {
+        const char **names = text_realloc(NULL, study->test_count + 1, sizeof *names);
+
+        for (size_t i = 0; i < study->test_count; i++)
+            names[i] = study->tests[i].name;
+        result = pattern_matched_none("--tests", "test", options->tests, names, study->test_count, err);
+        free(names);
+    }
+    return result < 0 ? -1 : 0;
+}
+
+/* The file's content with what was chosen and overridden in its place. */
+static json_t *make_effective(const struct setup *setup)
+{
+    const struct study *study = &setup->study;
+    json_t *effective = json_copy(study->json);
+    json_t *servers = json_array();
+    json_t *tests = json_array();
+    json_t *phases = json_array();
+    json_t *warmup = json_object();
+
+    for (size_t i = 0; i < setup->rows.count; i++)
+        (void)json_array_append_new(servers, json_string(setup->rows.items[i].id));
+    for (size_t i = 0; i < study->test_count; i++)
+        if (setup->tests[i])
+            (void)json_array_append(tests, json_array_get(json_object_get(study->json, "tests"), i));
+    for (size_t i = 0; i < study->phase_count; i++) {
+        const struct study_phase *phase = &study->phases[i];
+        json_t *object = json_object();
+
+        json_put(object, "name", json_string(phase->name));
+        json_put(object, "connections", json_integer(phase->connections));
+        if (phase->rate_per_s > 0)
+            json_put(object, "rate", json_number(phase->rate_per_s, 3));
+        json_put(object, "seconds", json_number(phase->seconds, 3));
+        (void)json_array_append_new(phases, object);
+    }
+    json_put(warmup, "seconds", json_number(study->warmup_seconds, 3));
+    json_put(warmup, "connections", json_integer(study->warmup_connections));
+    json_put(effective, "servers", servers);
+    json_put(effective, "rounds", json_integer(study->rounds));
+    json_put(effective, "warmup", warmup);
+    json_put(effective, "phases", phases);
+    json_put(effective, "security", json_string(study->jwt ? "jwt" : "none"));
+    json_put(effective, "cpus", json_string(study->cpus));
+    json_put(effective, "affinity", json_string(study->after_start ? "after-start" : "before-exec"));
+    json_put(effective, "tests", tests);
+    return effective;
+}
+
+/* Rounds are left out: `--until` and a later `--resume --rounds N` may add some. */
+static int make_hash(struct setup *setup, struct err *err)
+{
+    const struct study *study = &setup->study;
+    const char *const files[] = {study->schema_path, study->seed_path, study->reset_path, study->checksum_path,
+                                 study->contract_path};
+    json_t *copy = json_copy(setup->effective);
+    struct text all = {0};
+    char *line;
+    int result = 0;
+
+    (void)json_object_del(copy, "rounds");
+    line = json_line(copy);
+    text_add(&all, line);
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && result == 0; i++) {
+        char hex[FSX_SHA256_SIZE];
+
+        if (files[i] == NULL)
+            continue;
+        result = fsx_sha256_file(files[i], hex, err);
+        text_addf(&all, "\n%s", hex);
+    }
+    fsx_sha256(text_string(&all), all.len, setup->hash);
+    text_free(&all);
+    free(line);
+    json_decref(copy);
+    return result;
+}
+
+int setup_load(const struct run_options *options, struct setup *setup, struct err *err)
+{
+    char *config = options->config != NULL ? text_dup(options->config) : home_file("config/study.json", err);
+    int result = -1;
+
+    *setup = (struct setup){0};
+    if (config != NULL && config_load(config, &setup->study, err) == 0 && apply(options, &setup->study, err) == 0 &&
+        choose_rows(options, setup, err) == 0 && choose_tests(options, setup, err) == 0) {
+        plan_make(&setup->study, setup->rows.count, setup->tests, &setup->plan);
+        setup->effective = make_effective(setup);
+        result = make_hash(setup, err);
+    }
+    free(config);
+    if (result != 0)
+        setup_free(setup);
+    return result;
+}
+
+void setup_free(struct setup *setup)
+{
+    rows_free(&setup->rows);
+    config_free(&setup->study);
+    plan_free(&setup->plan);
+    free(setup->tests);
+    json_decref(setup->effective);
+    *setup = (struct setup){0};
+}
+
+const char *setup_mode(const struct setup *setup)
+{
+    return setup->study.jwt ? "jwt" : "no-auth";
+}
+
+void setup_print(const struct setup *setup, const char *cpus_text)
+{
+    const struct plan *plan = &setup->plan;
+    size_t skipped = 0;
+    char eta[32];
+
+    for (size_t i = 0; i < setup->rows.count; i++) {
+        if (setup->rows.items[i].state == ROW_SKIPPED) {
+            printf("skip       %s: %s\n", setup->rows.items[i].id, setup->rows.items[i].reason);
+            skipped++;
+        }
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_cell *cell = &plan->cells[i];
+
+        if (setup->rows.items[cell->row].state != ROW_SKIPPED)
+            printf("round %zu  %s  %s  %s\n", cell->round, setup->rows.items[cell->row].id,
+                   setup->study.tests[cell->test].name, setup->study.phases[cell->phase].name);
+    }
+    progress_format_eta(plan_seconds(&setup->study, plan, 0) * (double)(setup->rows.count - skipped) /
+                            (double)setup->rows.count,
+                        eta, sizeof eta);
+    printf("plan       %zu cells, about %s; %s\n", plan->count / setup->rows.count * (setup->rows.count - skipped), eta,
+           cpus_text);
+}
