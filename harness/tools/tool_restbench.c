@@ -1,0 +1,134 @@
+/* Our own generator: `restbench load -o json`, whose output is its own format (harness/schema/load.schema.json). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "tools/drivers.h"
+
+struct words {
+    char **items;
+    size_t count;
+};
+
+static void add(struct words *words, char *word)
+{
+    words->items = text_realloc(words->items, words->count + 2, sizeof *words->items);
+    words->items[words->count++] = word;
+    words->items[words->count] = NULL;
+}
+
+static void add_pair(struct words *words, const char *option, char *value)
+{
+    add(words, text_dup(option));
+    add(words, value);
+}
+
+static char *decimal(double value, int decimals, const char *unit)
+{
+    struct text text = {0};
+
+    text_add_double(&text, value, decimals);
+    text_add(&text, unit);
+    return text_take(&text);
+}
+
+static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
+{
+    struct words words = {0};
+
+    (void)err;
+    add(&words, text_dup("/proc/self/exe"));
+    add(&words, text_dup("load"));
+    add_pair(&words, "-o", text_dup("json"));
+    add_pair(&words, "-p", text_dup("r"));
+    add_pair(&words, "-c", text_format("%lld", (long long)job->connections));
+    add_pair(&words, "-d", decimal(job->seconds, 3, "s"));
+    add_pair(&words, "-t", text_format("%lldms", (long long)(job->timeout_ns / CLOCK_NS_PER_MS)));
+    add_pair(&words, "--threads", text_format("%d", job->threads));
+    add_pair(&words, "-m", text_dup(job->method));
+    if (job->rate_per_s > 0)
+        add_pair(&words, "-r", decimal(job->rate_per_s, 3, ""));
+    for (const char *const *header = job->headers; header != NULL && *header != NULL; header++)
+        add_pair(&words, "-H", text_dup(*header));
+    if (job->body_path != NULL)
+        add_pair(&words, "-f", text_dup(job->body_path));
+    if (job->expect_path != NULL) {
+        add_pair(&words, "--expect", text_dup(job->expect_path));
+        add_pair(&words, "--expect-every", text_format("%lld", (long long)job->expect_every));
+    }
+    if (job->events_fd >= 0)
+        add_pair(&words, "--events", text_format("%d", job->events_fd));
+    add(&words, text_dup(job->url));
+    *argv = words.items;
+    return 0;
+}
+
+/* Whole seconds only: the last entry may be a part of one. */
+static void read_seconds(const json_t *restbench, struct tool_result *result)
+{
+    const json_t *seconds = json_object_get(restbench, "per_second");
+    size_t whole = (size_t)floor(result->window_s + 0.001);
+    size_t count = json_array_size(seconds);
+
+    count = count < whole ? count : whole;
+    result->per_second = text_realloc(NULL, count + 1, sizeof *result->per_second);
+    for (size_t i = 0; i < count; i++)
+        result->per_second[i] = json_get_number(json_array_get(seconds, i), "ok");
+    result->per_second_count = count;
+}
+
+static int parse(const struct tool_job *job, const char *output, size_t len, struct tool_result *result,
+                 struct err *err)
+{
+    static const char *const lost[] = {"timeout", "closed", "truncated", "malformed"};
+    static const char *const kinds[] = {"connect", "timeout", "closed", "truncated", "malformed", "status", "mismatch"};
+    json_error_t error;
+    json_t *report = json_loadb(output, len, JSON_REJECT_DUPLICATES, &error);
+    const json_t *measured = json_object_get(report, "result");
+    const json_t *restbench = json_object_get(report, "restbench");
+    const json_t *errors = json_object_get(restbench, "errors");
+    const json_t *latency = json_object_get(restbench, "latency_us");
+
+    if (report == NULL || measured == NULL || restbench == NULL) {
+        json_decref(report);
+        return err_fail(err, "its output is not the JSON of restbench load (%s)", report == NULL ? error.text : "keys");
+    }
+    result->report = report;
+    result->window_s = json_get_number(measured, "timeTakenSeconds");
+    result->responses_2xx = json_get_number(restbench, "ok");
+    result->started = json_get_number(restbench, "started");
+    result->drained_2xx = json_get_number(restbench, "drained_ok");
+    result->mismatches = json_get_number(errors, "mismatch");
+    result->errors = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        result->errors += json_get_number(errors, kinds[i]);
+    result->unanswered = json_get_number(restbench, "in_flight") - result->drained_2xx;
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        result->unanswered += json_get_number(errors, lost[i]);
+    result->requests_per_s = result->responses_2xx / result->window_s;
+    result->p50_ms = json_get_number(latency, "p50") / 1000;
+    result->p99_ms = json_get_number(latency, "p99") / 1000;
+    result->mean_ms = json_get_number(latency, "mean") / 1000;
+    result->max_ms = json_get_number(latency, "max") / 1000;
+    result->per_connection_min = json_get_number(json_object_get(restbench, "per_connection"), "min");
+    result->per_connection_mean = result->responses_2xx / (double)job->connections;
+    if (!(result->window_s > 0) || isnan(result->responses_2xx) || isnan(result->errors))
+        return err_fail(err, "its output lacks timeTakenSeconds, ok or errors");
+    read_seconds(restbench, result);
+    return 0;
+}
+
+static const char *const version_argv[] = {"/proc/self/exe", "--version", NULL};
+
+const struct tool tool_restbench = {
+    .name = "restbench",
+    .has_events = true,
+    .allows_status_1 = true,
+    .version_argv = version_argv,
+    .version_pattern = "restbench (\\S+)",
+    .make_argv = make_argv,
+    .parse = parse,
+};
