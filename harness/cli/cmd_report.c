@@ -2,7 +2,6 @@
 
 #include "base/opts.h"
 #include "base/text.h"
-#include "cli/commands.h"
 #include "results/record.h"
 #include "results/tables.h"
 

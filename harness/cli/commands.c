@@ -11,7 +11,6 @@
 
 const struct command *const commands[] = {
     &cmd_report,
-    &cmd_verify,
     &cmd_list,
     NULL,
 };

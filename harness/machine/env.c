@@ -151,3 +151,14 @@ json_t *env_to_json(const struct env *env)
     }
     return object;
 }
+
+void env_add(struct env *to, const struct env *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        size_t len = strcspn(from->items[i], "=");
+        char *name = text_dup_n(from->items[i], len);
+
+        put(to, name, from->items[i] + len + 1, from->hidden[i]);
+        free(name);
+    }
+}

@@ -28,6 +28,8 @@ void env_unset(struct env *env, const char *name);
 /* Borrowed; NULL: not set. */
 const char *env_get(const struct env *env, const char *name);
 void env_copy(const struct env *from, struct env *to);
+/* Adds all of `from`, hidden ones stay hidden. */
+void env_add(struct env *to, const struct env *from);
 
 /* PATH and HOME of the caller (defaults where it has none), LANG=C.UTF-8. */
 void env_basic(struct env *env);

@@ -67,12 +67,7 @@ static void make_env(const struct row *row, const char *state_dir, int jobs, str
 
     env_basic(env);
     env_build(env);
-    for (size_t i = 0; i < row->found.count; i++) {
-        char *key = text_dup_n(row->found.items[i], strcspn(row->found.items[i], "="));
-
-        env_set(env, key, env_get(&row->found, key));
-        free(key);
-    }
+    env_add(env, &row->found);
     env_set(env, "BUILD_CACHE", cache);
     env_set(env, "JOBS", count);
     json_object_foreach(row->recipe->build.env, name, value) env_set(env, name, json_string_value(value));

@@ -160,12 +160,7 @@ static void find_version(struct row *row, const struct recipe_version *version)
         char **argv;
 
         env_basic(&env);
-        for (size_t i = 0; i < row->found.count; i++) {
-            char *name = text_dup_n(row->found.items[i], strcspn(row->found.items[i], "="));
-
-            env_set(&env, name, env_get(&row->found, name));
-            free(name);
-        }
+        env_add(&env, &row->found);
         argv = expand_argv(version->argv, &env);
         value = ask_version((const char *const *)argv, &env, row->recipe->dir, version->pattern);
         expand_free(argv);

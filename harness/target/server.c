@@ -112,12 +112,7 @@ static void make_env(const struct server_spec *spec, int port, struct env *env)
 
     env_basic(env);
     env_set(env, "HOME", row->build_dir);
-    for (size_t i = 0; i < row->found.count; i++) {
-        char *name = text_dup_n(row->found.items[i], strcspn(row->found.items[i], "="));
-
-        env_set(env, name, env_get(&row->found, name));
-        free(name);
-    }
+    env_add(env, &row->found);
     env_set(env, "HOST", "127.0.0.1");
     set_number(env, "PORT", port);
     if (spec->database_url != NULL) {
