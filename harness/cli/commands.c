@@ -10,9 +10,9 @@
 #include <pcre2.h>
 
 const struct command *const commands[] = {
+    &cmd_load,
     &cmd_report,
     &cmd_list,
-    &cmd_db,
     NULL,
 };
 

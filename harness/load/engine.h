@@ -1,0 +1,36 @@
+/*
+ * engine - how bytes move: the five operations that a worker needs of epoll or io_uring.
+ *
+ * All belong to the worker's own thread. What happens to a connection is decided in flow.c; an engine calls
+ *   flow_connected / flow_connect_failed   when an attempt that connect() began has ended
+ *   flow_bytes                             with what it received
+ *   flow_end                               when the connection ended (0: FIN, else errno)
+ *   flow_unsent                            when a request could not be written, not even one byte of it
+ */
+#ifndef LOAD_ENGINE_H
+#define LOAD_ENGINE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct worker;
+struct conn;
+
+struct engine {
+    const char *name;
+    int (*open)(struct worker *worker, struct err *err);
+    void (*close)(struct worker *worker);
+    /* Begins to open a connection that is off. */
+    void (*connect)(struct worker *worker, struct conn *conn);
+    /* Writes the request that the connection holds, the rest when the peer takes it. */
+    void (*send)(struct worker *worker, struct conn *conn);
+    /* Closes the socket; nothing more is reported for it. */
+    void (*drop)(struct worker *worker, struct conn *conn);
+    /* Waits until `until_ns` (CLOCK_MONOTONIC) at most, or a wake-up, and handles what came. */
+    void (*turn)(struct worker *worker, int64_t until_ns);
+};
+
+extern const struct engine engine_epoll;
+
+#endif

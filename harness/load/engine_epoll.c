@@ -1,0 +1,250 @@
+/*
+ * Edge-triggered epoll. A connection is registered once; after that a request costs one send and one recv. A recv that
+ * fills less than the buffer has drained the socket, so the EAGAIN is never fetched; the end of a connection is seen by
+ * EPOLLRDHUP, which comes with the data or as an edge of its own.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "load/flow.h"
+
+#define BATCH 256
+/* Full buffers read from one connection before the others have their turn. */
+#define READS_IN_A_ROW 8
+
+#define ENDED (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
+
+struct state {
+    int epoll_fd;
+    bool coarse; /* there is no epoll_pwait2 */
+    uint32_t again_count;
+    struct conn **again; /* connections that have more to read than their turn allowed */
+    struct epoll_event events[BATCH];
+};
+
+static int engine_open(struct worker *worker, struct err *err)
+{
+    struct state *state = text_alloc(sizeof *state);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+
+    worker->engine_state = state;
+    /* Twice: a connection may be due for another turn while the list is walked. */
+    state->again = text_alloc(2 * (size_t)worker->conn_count * sizeof(struct conn *));
+    state->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (state->epoll_fd < 0)
+        return err_sys(err, "epoll");
+    if (epoll_ctl(state->epoll_fd, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0)
+        return err_sys(err, "epoll");
+    return 0;
+}
+
+static void engine_close(struct worker *worker)
+{
+    struct state *state = worker->engine_state;
+
+    for (uint32_t i = 0; i < worker->conn_count; i++)
+        if (worker->conns[i].fd >= 0)
+            (void)close(worker->conns[i].fd);
+    if (state->epoll_fd >= 0)
+        (void)close(state->epoll_fd);
+    free(state->again);
+    free(state);
+    worker->engine_state = NULL;
+}
+
+static void watch(struct worker *worker, struct conn *conn, int operation, bool out)
+{
+    struct state *state = worker->engine_state;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = conn};
+
+    if (out)
+        event.events |= EPOLLOUT;
+    conn->wants_out = out;
+    /* Fails only when memory is gone; then the deadline ends what waits for this connection. */
+    (void)epoll_ctl(state->epoll_fd, operation, conn->fd, &event);
+}
+
+static void engine_connect(struct worker *worker, struct conn *conn)
+{
+    const struct address *address = &worker->plan->address;
+    int one = 1;
+
+    conn->fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (conn->fd < 0) {
+        flow_connect_failed(worker, conn, errno);
+        return;
+    }
+    (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(conn->fd, (const struct sockaddr *)&address->socket, address->len) != 0 && errno != EINPROGRESS) {
+        flow_connect_failed(worker, conn, errno);
+        return;
+    }
+    watch(worker, conn, EPOLL_CTL_ADD, true);
+}
+
+static void engine_drop(struct worker *worker, struct conn *conn)
+{
+    (void)worker;
+    if (conn->fd >= 0)
+        (void)close(conn->fd);
+    conn->fd = -1;
+}
+
+static void engine_send(struct worker *worker, struct conn *conn)
+{
+    const struct request *request = conn->request;
+    ssize_t n = send(conn->fd, request->bytes + conn->sent, request->len - conn->sent, MSG_NOSIGNAL);
+
+    if (__builtin_expect(n > 0, 1)) {
+        conn->sent += (size_t)n;
+        worker->tally->bytes_written += (size_t)n;
+        if (__builtin_expect(conn->sent == request->len, 1))
+            return;
+    } else if (errno != EAGAIN && errno != EINTR && conn->sent == 0 && conn->fresh) {
+        flow_unsent(worker, conn);
+        return;
+    }
+    /* The rest when there is room; a broken pipe is left to the reading side, where an answer may lie. */
+    if (!conn->wants_out)
+        watch(worker, conn, EPOLL_CTL_MOD, true);
+}
+
+static void read_again(struct worker *worker, struct conn *conn)
+{
+    struct state *state = worker->engine_state;
+
+    for (uint32_t i = 0; i < state->again_count; i++)
+        if (state->again[i] == conn)
+            return;
+    state->again[state->again_count++] = conn;
+}
+
+static void readable(struct worker *worker, struct conn *conn)
+{
+    for (int reads = 0; reads < READS_IN_A_ROW; reads++) {
+        ssize_t n = recv(conn->fd, worker->buffer, WORKER_BUFFER, 0);
+
+        if (n <= 0) {
+            if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+            flow_end(worker, conn, n < 0 ? errno : 0);
+            return;
+        }
+        switch (flow_bytes(worker, conn, worker->buffer, (size_t)n)) {
+        case FLOW_NEXT:
+            if (flow_start(worker, conn))
+                engine_send(worker, conn);
+            if (n < WORKER_BUFFER)
+                return;
+            break;
+        case FLOW_WAIT:
+            if (n < WORKER_BUFFER && !conn->ended)
+                return;
+            break;
+        default:
+            return;
+        }
+    }
+    read_again(worker, conn);
+}
+
+static void connected(struct worker *worker, struct conn *conn)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+        error = errno;
+    if (error != 0)
+        flow_connect_failed(worker, conn, error);
+    else
+        flow_connected(worker, conn);
+}
+
+static void handle(struct worker *worker, struct conn *conn, uint32_t events)
+{
+    if (conn->state == CONN_CONNECTING) {
+        connected(worker, conn);
+    } else if ((events & EPOLLOUT) != 0 && conn->state == CONN_BUSY && conn->sent < conn->request->len) {
+        engine_send(worker, conn);
+    }
+    /* It may have been closed and opened again by now: the events are those of the old socket. */
+    if (conn->state == CONN_CONNECTING)
+        return;
+    if (conn->state == CONN_CLOSING && (events & ENDED) != 0) {
+        flow_end(worker, conn, 0);
+    } else if (conn->fd >= 0 && (events & (EPOLLIN | ENDED)) != 0) {
+        if ((events & ENDED) != 0)
+            conn->ended = true;
+        readable(worker, conn);
+    }
+}
+
+static int wait_events(struct state *state, int64_t until_ns, int64_t now_ns)
+{
+    int64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = {wait_ns / CLOCK_NS_PER_S, wait_ns % CLOCK_NS_PER_S};
+    int n;
+
+    if (!state->coarse) {
+        n = epoll_pwait2(state->epoll_fd, state->events, BATCH, until_ns == INT64_MAX ? NULL : &timeout, NULL);
+        if (n >= 0 || errno != ENOSYS)
+            return n;
+        state->coarse = true;
+    }
+    /* Kernels before 5.11 wait in whole milliseconds: never late, so the last one is spent asking. */
+    return epoll_wait(state->epoll_fd, state->events, BATCH,
+                      until_ns == INT64_MAX ? -1
+                      : wait_ns > INT32_MAX ? 1000
+                                            : (int)(wait_ns / CLOCK_NS_PER_MS));
+}
+
+static void engine_turn(struct worker *worker, int64_t until_ns)
+{
+    struct state *state = worker->engine_state;
+    uint32_t again_count = state->again_count;
+    int n = wait_events(state, again_count > 0 ? 0 : until_ns, worker->now_ns);
+
+    for (int i = 0; i < n; i++) {
+        struct conn *conn = state->events[i].data.ptr;
+
+        if (conn == NULL) {
+            uint64_t count;
+
+            worker->woken = read(worker->wake_fd, &count, sizeof count) > 0;
+        } else if (conn->fd >= 0) {
+            handle(worker, conn, state->events[i].events);
+        }
+    }
+    if (again_count > 0) {
+        uint32_t added;
+
+        for (uint32_t i = 0; i < again_count; i++) {
+            struct conn *conn = state->again[i];
+
+            state->again[i] = NULL;
+            if (conn->fd >= 0 && conn->state != CONN_CONNECTING)
+                readable(worker, conn);
+        }
+        added = state->again_count - again_count;
+        memmove(state->again, state->again + again_count, added * sizeof(struct conn *));
+        state->again_count = added;
+    }
+}
+
+const struct engine engine_epoll = {
+    .name = "epoll",
+    .open = engine_open,
+    .close = engine_close,
+    .connect = engine_connect,
+    .send = engine_send,
+    .drop = engine_drop,
+    .turn = engine_turn,
+};

@@ -1,0 +1,32 @@
+/*
+ * flow - what happens to a connection: which request is next, what an answer or its absence counts as, and whether the
+ * connection goes on. Engine-independent; called by engines in their worker's thread.
+ *
+ * One request on the wire counts exactly once: as ok, as one of enum load_error, or as in flight at the end. Nothing
+ * is ever sent a second time, but a request of which no byte was written (flow_unsent) has not been sent.
+ */
+#ifndef LOAD_FLOW_H
+#define LOAD_FLOW_H
+
+#include "load/worker.h"
+
+enum flow {
+    FLOW_WAIT, /* the answer is not complete */
+    FLOW_NEXT, /* answered, the connection is idle: flow_start() */
+    FLOW_DOWN, /* the connection has been closed, or the flow waits for its end */
+};
+
+/* Begins to open a connection that is off. */
+void flow_open(struct worker *worker, struct conn *conn);
+/* Gives an idle connection its next request; true: the engine is to send it. */
+bool flow_start(struct worker *worker, struct conn *conn);
+/* The connection is open: it gets its first request, through engine->send, when requests are due. */
+void flow_connected(struct worker *worker, struct conn *conn);
+void flow_connect_failed(struct worker *worker, struct conn *conn, int error);
+enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
+void flow_end(struct worker *worker, struct conn *conn, int error);
+void flow_unsent(struct worker *worker, struct conn *conn);
+/* Its deadline has come. */
+void flow_due(struct worker *worker, struct conn *conn);
+
+#endif

@@ -1,0 +1,90 @@
+#include <limits.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "load/limits.h"
+#include "load/load.h"
+
+#define MAX_CONNECTIONS 1000000
+#define MAX_THREADS 1024
+#define MAX_DURATION_NS (366LL * 24 * 3600 * CLOCK_NS_PER_S)
+
+/* A connection before the clock starts may need a second try of its SYN where the server's queue is full. */
+#define ESTABLISH_LEAST_NS (10 * CLOCK_NS_PER_S)
+
+void load_options_init(struct load_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->method = "GET";
+    options->connections = 125;
+    options->duration_ns = 10 * CLOCK_NS_PER_S;
+    options->timeout_ns = 2 * CLOCK_NS_PER_S;
+    options->check_every = 1000;
+    options->events_fd = -1;
+    options->engine = "auto";
+}
+
+static int check_options(struct load_options *options, struct err *err)
+{
+    if (options->connections < 1 || options->connections > MAX_CONNECTIONS)
+        return err_set(err, "-c %lld is not possible; give 1 to %d connections", (long long)options->connections,
+                       MAX_CONNECTIONS);
+    if (options->threads < 0 || options->threads > MAX_THREADS)
+        return err_set(err, "--threads %lld is not possible; give 1 to %d", (long long)options->threads, MAX_THREADS);
+    if (options->timeout_ns < CLOCK_NS_PER_US || options->timeout_ns > MAX_DURATION_NS)
+        return err_set(err, "-t: the timeout must be longer than 0 and at most a year; give a duration such as 2s");
+    if (options->requests == 0 && options->duration_ns < CLOCK_NS_PER_MS)
+        return err_set(err, "-d: the duration must be at least 1ms; give one such as 15s");
+    if (options->duration_ns > MAX_DURATION_NS || options->warmup_ns > MAX_DURATION_NS)
+        return err_set(err, "%s: longer than a year", options->duration_ns > MAX_DURATION_NS ? "-d" : "--warmup");
+    if (options->check_every < 1)
+        return err_set(err, "--expect-every 0 is not possible; give at least 1");
+    if (options->threads == 0)
+        options->threads = limits_cpus();
+    if (options->threads > options->connections)
+        options->threads = options->connections;
+    return 0;
+}
+
+static int make_requests(struct load *load, struct err *err)
+{
+    const struct load_options *options = &load->options;
+    struct request_spec spec = {
+        .method = options->method,
+        .headers = &load->headers,
+        .body = options->body,
+        .body_len = options->body_len,
+    };
+
+    for (size_t i = 0; i < options->header_count; i++)
+        if (request_headers_add_line(&load->headers, options->headers[i], err) != 0)
+            return -1;
+    load->options.close |= request_headers_ask_close(&load->headers);
+    spec.close = load->options.close;
+    load->requests = text_alloc(sizeof *load->requests);
+    load->request_count = 1;
+    if (request_build(&load->url, &spec, &load->requests[0], err) != 0)
+        return -1;
+    if (options->expected_body != NULL) {
+        load->requests[0].expected_body = text_dup_n(options->expected_body, options->expected_len);
+        load->requests[0].expected_len = options->expected_len;
+        load->plan.check_every = (uint64_t)options->check_every;
+    }
+    return 0;
+}
+
+int load_prepare(struct load *load, struct err *err)
+{
+    struct load_plan *plan = &load->plan;
+
+    if (check_options(&load->options, err) != 0 || url_parse(load->options.url, &load->url, err) != 0 ||
+        make_requests(load, err) != 0 || limits_raise(load->options.connections, err) != 0)
+        return -1;
+    plan->timeout_ns = load->options.timeout_ns;
+    plan->establish_ns = plan->timeout_ns > ESTABLISH_LEAST_NS ? plan->timeout_ns : ESTABLISH_LEAST_NS;
+    plan->close = load->options.close;
+    plan->counted = load->options.requests > 0;
+    plan->host = load->url.host;
+    plan->requests = load->requests;
+    return address_resolve(load->url.host, load->url.port, plan->establish_ns, &plan->address, err);
+}
