@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fsx.h"
 #include "base/text.h"
+#include "machine/procfs.h"
 
 /* A group's folder may hold groups that its processes made (a server that is itself a supervisor). */
 #define DEPTH_MOST 16
@@ -34,18 +35,14 @@ static int write_file(const char *folder, const char *name, const char *value)
 
 int cgroup_make(const struct cgroup_base *base, const char *name, struct cgroup *group, struct err *err)
 {
-    char stat[1024];
-    unsigned long long start = 0;
-    char *after;
+    struct procfs_stat self = {0};
 
     *group = (struct cgroup){0};
     if (base->path == NULL)
         return err_set(err, "no cgroup for %s: %s", name, base->reason);
-    /* The name of a process may hold anything, also blanks and brackets: fields are counted from the last ')'. */
-    if (fsx_read_small("/proc/self/stat", stat, sizeof stat) > 0 && (after = strrchr(stat, ')')) != NULL)
-        (void)sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                     &start);
-    group->path = text_format("%s/restbench-%d-%llu-%s", base->path, (int)getpid(), start, name);
+    (void)procfs_read_stat("/proc", getpid(), &self);
+    group->path =
+        text_format("%s/restbench-%d-%llu-%s", base->path, (int)getpid(), (unsigned long long)self.start_ticks, name);
     if (mkdir(group->path, 0755) != 0) {
         (void)err_sys(err, "%s: cannot make the cgroup", group->path);
         free(group->path);

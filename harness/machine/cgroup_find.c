@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fsx.h"
 #include "base/text.h"
+#include "machine/procfs.h"
 
 #define FILE_MOST (4 << 20)
 
@@ -92,17 +93,9 @@ char *cgroup_parse_base(const char *mountinfo, const char *self_cgroup)
 /* True when the process that made the group still runs: same pid, same start time. */
 static bool maker_lives(int pid, unsigned long long start)
 {
-    char path[64];
-    char stat[1024];
-    char *after;
-    unsigned long long found = 0;
+    struct procfs_stat stat;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (fsx_read_small(path, stat, sizeof stat) <= 0 || (after = strrchr(stat, ')')) == NULL)
-        return false;
-    return sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                  &found) == 1 &&
-           found == start;
+    return procfs_read_stat("/proc", pid, &stat) == 0 && stat.start_ticks == start;
 }
 
 static void remove_stale(const char *path)

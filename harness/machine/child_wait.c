@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fsx.h"
 #include "machine/cgroup.h"
+#include "machine/procfs.h"
 #include "machine/pump.h"
 #include "machine/reaper.h"
 
@@ -73,14 +73,9 @@ bool child_wait(struct child *child, int64_t timeout_ns)
 
 char child_state(const struct child *child)
 {
-    char path[64];
-    char stat[512];
-    const char *after;
+    struct procfs_stat stat;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)child->pid);
-    if (child->pid == 0 || fsx_read_small(path, stat, sizeof stat) <= 0 || (after = strrchr(stat, ')')) == NULL)
-        return 0;
-    return after[1] == ' ' ? after[2] : 0;
+    return child->pid > 0 && procfs_read_stat("/proc", child->pid, &stat) == 0 ? stat.state : 0;
 }
 
 const char *child_status_text(const struct child *child)
@@ -106,10 +101,23 @@ void child_signal(const struct child *child, int signal)
         (void)kill(child->pid, signal);
 }
 
-/* True while somebody else than the dead leader may be in its group. */
+/* True while somebody else than the leader is in its cgroup, else in its session or group. */
 static bool others_live(const struct child *child)
 {
-    return child->cgroup != NULL && !cgroup_is_empty(child->cgroup);
+    struct procfs_list list;
+    bool found = false;
+
+    if (child->cgroup != NULL)
+        return !cgroup_is_empty(child->cgroup);
+    (void)procfs_list_read("/proc", &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct procfs_stat *item = &list.items[i];
+
+        if ((item->session == child->pid || item->group == child->pid) && item->pid != child->pid && item->state != 'Z')
+            found = true;
+    }
+    procfs_list_free(&list);
+    return found;
 }
 
 int child_stop(struct child *child, int64_t grace_ns, struct err *err)
@@ -126,8 +134,8 @@ int child_stop(struct child *child, int64_t grace_ns, struct err *err)
         (void)wait_until(child, end, false);
     }
     while (grace_ns > 0 && child->status.ended && others_live(child) && clock_mono_ns() < end)
-        clock_sleep_ns(2 * CLOCK_NS_PER_MS);
-    child->killed = child->killed || !look(child) || others_live(child);
+        clock_sleep_ns(5 * CLOCK_NS_PER_MS);
+    child->killed = child->killed || !look(child) || (grace_ns > 0 && others_live(child));
     (void)kill(-child->pid, SIGKILL);
     if (child->cgroup != NULL)
         result = cgroup_kill(child->cgroup, KILL_WAIT_NS, err);
