@@ -126,6 +126,8 @@ void child_signal(const struct child *child, int signal);
 int child_stop(struct child *child, int64_t grace_ns, struct err *err);
 /* child_stop() without grace when it still runs, and frees everything. Zeroed children are fine. */
 void child_close(struct child *child);
+/* Frees everything and lets it live on: for what outlives restbench. Its output must not need us (a file, no log). */
+void child_detach(struct child *child);
 
 /* The last lines of a log or of captured output ('o' or 'e'), escaped; added to `text`. */
 void child_tail(struct child *child, char which, int lines, struct text *text);

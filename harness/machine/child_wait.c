@@ -153,13 +153,8 @@ int child_stop(struct child *child, int64_t grace_ns, struct err *err)
     return result;
 }
 
-void child_close(struct child *child)
+static void forget(struct child *child)
 {
-    struct err ignored = {0};
-
-    if (child->name == NULL)
-        return;
-    (void)child_stop(child, 0, &ignored);
     if (child->pid != 0)
         reaper_disown(child->pid);
     if (child->pidfd >= 0)
@@ -174,6 +169,22 @@ void child_close(struct child *child)
     }
     free(child->name);
     *child = (struct child){.pidfd = -1};
+}
+
+void child_close(struct child *child)
+{
+    struct err ignored = {0};
+
+    if (child->name == NULL)
+        return;
+    (void)child_stop(child, 0, &ignored);
+    forget(child);
+}
+
+void child_detach(struct child *child)
+{
+    if (child->name != NULL)
+        forget(child);
 }
 
 void child_tail(struct child *child, char which, int lines, struct text *text)

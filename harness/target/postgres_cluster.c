@@ -1,0 +1,544 @@
+#include "target/postgres_cluster.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fsx.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "target/postgres_process.h"
+
+#define LOCK_LIMIT_NS (330 * CLOCK_NS_PER_S) /* as long as an initdb may take */
+#define READY_LIMIT_NS (120 * CLOCK_NS_PER_S)
+#define FAST_LIMIT_NS (60 * CLOCK_NS_PER_S)
+#define IMMEDIATE_LIMIT_NS (10 * CLOCK_NS_PER_S)
+#define KILL_LIMIT_NS (10 * CLOCK_NS_PER_S)
+#define STEP_NS (20 * CLOCK_NS_PER_MS)
+#define STARTS 4
+#define LOG_LIMIT (16 << 20)
+#define SOCKET_PATH_LIMIT 107 /* bytes of sun_path */
+
+static char *state_of(const struct postgres_cluster *cluster)
+{
+    return fsx_dirname(cluster->dir);
+}
+
+static int lock(const struct postgres_cluster *cluster, struct err *err)
+{
+    char *path = text_format("%s.lock", cluster->dir);
+    int64_t deadline_ns = clock_mono_ns() + LOCK_LIMIT_NS;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        (void)err_sys(err, "%s", path);
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            (void)err_sys(err, "%s", path);
+        else if (clock_mono_ns() < deadline_ns) {
+            clock_sleep_ns(STEP_NS);
+            continue;
+        } else
+            (void)err_set(err, "%s: another restbench has been starting or stopping this cluster for %d s", path,
+                          (int)(LOCK_LIMIT_NS / CLOCK_NS_PER_S));
+        (void)close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+/* Root hands the cluster to a user without rights: PostgreSQL refuses to run as root. */
+static int choose_user(struct postgres_cluster *cluster, struct err *err)
+{
+    static const char *const names[] = {"postgres", "_postgres", "pgsql", "nobody"};
+
+    if (geteuid() != 0)
+        return 0;
+    cluster->other_user = true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getpwnam(names[i]) != NULL)
+            return child_user_find(names[i], &cluster->user, err);
+    return err_set(err, "no user postgres or nobody on this machine; PostgreSQL does not run as root");
+}
+
+static void read_running(struct postgres_cluster *cluster)
+{
+    struct postgres_pidfile file;
+    char *started = fsx_join(cluster->dir, "started");
+    char text[16];
+
+    cluster->pid = 0;
+    if (postgres_pidfile_read(cluster->data, &file) == 0 && postgres_process_is(file.pid, cluster->data)) {
+        cluster->pid = file.pid;
+        cluster->port = file.port;
+        free(cluster->socket_dir);
+        cluster->socket_dir = text_dup(file.socket_dir);
+    }
+    cluster->kept = fsx_read_small(started, text, sizeof text) > 0 && strncmp(text, "kept", 4) == 0;
+    free(started);
+}
+
+int postgres_cluster_find(const char *state_dir, struct postgres_cluster *cluster, struct err *err)
+{
+    char *made;
+
+    *cluster = (struct postgres_cluster){.dir = fsx_join(state_dir, "pg")};
+    cluster->data = fsx_join(cluster->dir, "data");
+    cluster->log = fsx_join(cluster->dir, "log");
+    made = fsx_join(cluster->dir, "made");
+    cluster->exists = fsx_exists(made);
+    free(made);
+    if (choose_user(cluster, err) != 0) {
+        postgres_cluster_free(cluster);
+        return -1;
+    }
+    if (cluster->exists)
+        read_running(cluster);
+    if (cluster->pid != 0 && postgres_make_addresses(cluster, err) != 0) {
+        postgres_cluster_free(cluster);
+        return -1;
+    }
+    return 0;
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    unsigned start = (unsigned)clock_mono_ns() ^ (unsigned)getpid() * 2654435761u;
+
+    /* Below the range that the kernel takes clients' ports from, so that no connection can take it between now and
+     * the start. */
+    for (unsigned i = 0; i < 200; i++) {
+        int port = 15433 + (int)((start / 7 + i * 31) % 17000);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int bound;
+
+        address.sin_port = htons((uint16_t)port);
+        bound = fd >= 0 ? bind(fd, (struct sockaddr *)&address, sizeof address) : -1;
+        if (fd >= 0)
+            (void)close(fd);
+        if (bound == 0)
+            return port;
+    }
+    return 0;
+}
+
+/* Ours alone, and short enough for a socket's name: beside the data, else in /tmp under a name that is found again. */
+static int make_socket_dir(struct postgres_cluster *cluster, struct err *err)
+{
+    struct stat status;
+    uid_t uid = cluster->other_user ? cluster->user.uid : geteuid();
+    char hash[FSX_SHA256_SIZE];
+
+    free(cluster->socket_dir);
+    cluster->socket_dir = fsx_join(cluster->dir, "socket");
+    /* PostgreSQL reads a comma as the end of a name in its list. */
+    if (strlen(cluster->socket_dir) + strlen("/.s.PGSQL.65535.lock") > SOCKET_PATH_LIMIT ||
+        strpbrk(cluster->socket_dir, ",\"") != NULL) {
+        fsx_sha256(cluster->dir, strlen(cluster->dir), hash);
+        free(cluster->socket_dir);
+        cluster->socket_dir = text_format("/tmp/restbench-%u-%.16s", (unsigned)uid, hash);
+    }
+    if (mkdir(cluster->socket_dir, 0700) == 0) {
+        if (cluster->other_user && chown(cluster->socket_dir, uid, cluster->user.gid) != 0)
+            return err_sys(err, "%s", cluster->socket_dir);
+        return 0;
+    }
+    if (errno != EEXIST)
+        return err_sys(err, "%s: no folder for the socket", cluster->socket_dir);
+    if (lstat(cluster->socket_dir, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != uid ||
+        (status.st_mode & 077) != 0)
+        return err_set(err, "%s: in the way of the socket's folder, and not ours; remove it", cluster->socket_dir);
+    return 0;
+}
+
+static void remove_socket_dir(const struct postgres_cluster *cluster)
+{
+    struct err ignored = {0};
+    const char *name = cluster->socket_dir != NULL ? fsx_basename(cluster->socket_dir) : "";
+
+    if (strcmp(name, "socket") == 0 || strncmp(name, "restbench-", strlen("restbench-")) == 0)
+        (void)fsx_remove_tree(cluster->socket_dir, &ignored);
+}
+
+/* What is known of a cluster that was killed is in its folder; PostgreSQL itself recovers the data. */
+static void clean_after_killed(struct postgres_cluster *cluster)
+{
+    char *path = fsx_join(cluster->dir, "segments");
+    struct postgres_pidfile file;
+    struct err ignored = {0};
+    char *names;
+    size_t len;
+
+    if (postgres_process_kill_all(cluster->data, KILL_LIMIT_NS) > 0)
+        log_detail("%s: processes that nothing ends still work there", cluster->data);
+    if (fsx_read(path, 1 << 16, &names, &len, &ignored) == 0) {
+        postgres_process_remove_segments(names);
+        free(names);
+    }
+    (void)unlink(path);
+    free(path);
+    /* Its process number may be somebody else's by now, and PostgreSQL would take that one for a postmaster. */
+    if (postgres_pidfile_read(cluster->data, &file) == 0) {
+        path = fsx_join(cluster->data, "postmaster.pid");
+        free(cluster->socket_dir);
+        cluster->socket_dir = text_dup(file.socket_dir);
+        remove_socket_dir(cluster);
+        if (!postgres_process_is(file.pid, cluster->data))
+            (void)unlink(path);
+        free(path);
+    }
+}
+
+static int write_note(const struct postgres_cluster *cluster, const char *name, const char *text, struct err *err)
+{
+    char *path = fsx_join(cluster->dir, name);
+    int result = fsx_write_atomic(path, text, strlen(text), 0600, err);
+
+    free(path);
+    return result;
+}
+
+/* The folder is another user's: a link there must not lead us elsewhere. */
+static int open_log(const struct postgres_cluster *cluster)
+{
+    return open(cluster->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+void postgres_cluster_bound_log(const struct postgres_cluster *cluster)
+{
+    struct stat status;
+    int fd;
+
+    if (stat(cluster->log, &status) != 0 || status.st_size <= LOG_LIMIT)
+        return;
+    fd = open_log(cluster);
+    if (fd >= 0 && ftruncate(fd, 0) == 0)
+        log_detail("%s: was %lld bytes long, and was emptied", cluster->log, (long long)status.st_size);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* The last line that says why, from what was written since `from`; the caller's. */
+static char *log_reason(const struct postgres_cluster *cluster, off_t from)
+{
+    struct text reason = {0};
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t len;
+    bool fatal = false;
+    FILE *log = fopen(cluster->log, "re");
+
+    if (log != NULL && fseeko(log, from, SEEK_SET) == 0)
+        while ((len = getline(&line, &size, log)) > 0) {
+            bool says = strstr(line, "FATAL:") != NULL || strstr(line, "PANIC:") != NULL;
+
+            if (fatal && !says)
+                continue;
+            fatal = says;
+            text_clear(&reason);
+            text_add_visible(&reason, line, (size_t)len - (line[len - 1] == '\n'));
+        }
+    free(line);
+    if (log != NULL)
+        (void)fclose(log);
+    return text_take(&reason);
+}
+
+static int launch(struct postgres_cluster *cluster, const struct postgres_start *how, int log, struct err *err)
+{
+    char *program = postgres_bin_program(&cluster->bin, "postgres");
+    char *port = text_format("%d", cluster->port);
+    const char *argv[] = {program,
+                          "-D",
+                          cluster->data,
+                          "-p",
+                          port,
+                          "-k",
+                          cluster->socket_dir,
+                          "-c",
+                          "listen_addresses=127.0.0.1",
+                          "-c",
+                          "unix_socket_permissions=0700",
+                          NULL};
+    struct env env = {0};
+    struct child_spec spec = {
+        .argv = argv,
+        .env = &env,
+        .cwd = cluster->dir,
+        .out = {.kind = CHILD_FD, .fd = log},
+        .err = {.kind = CHILD_SAME},
+        .cpus = how->cpus,
+        .cgroup = how->cgroup,
+        .user = cluster->other_user ? &cluster->user : NULL,
+    };
+    int result;
+
+    env_basic(&env);
+    env_set(&env, "HOME", cluster->dir);
+    result = program != NULL ? child_start(&spec, &cluster->child, err)
+                             : err_set(err, "%s: no postgres there", cluster->bin.dir);
+    env_free(&env);
+    free(port);
+    free(program);
+    return result;
+}
+
+/* 0: accepts connections; 1: it ended before that. */
+static int wait_ready(struct postgres_cluster *cluster, struct err *err)
+{
+    int64_t deadline_ns = clock_mono_ns() + READY_LIMIT_NS;
+    struct postgres_pidfile file;
+
+    while (clock_mono_ns() < deadline_ns) {
+        if (child_wait(&cluster->child, STEP_NS))
+            return 1;
+        if (child_cancelled())
+            return err_set(err, "PostgreSQL: its start was interrupted");
+        if (postgres_pidfile_read(cluster->data, &file) == 0 && file.pid == cluster->child.pid && file.ready)
+            return 0;
+    }
+    return err_set(err, "PostgreSQL in %s was not ready within %d s; its log: %s", cluster->data,
+                   (int)(READY_LIMIT_NS / CLOCK_NS_PER_S), cluster->log);
+}
+
+static int start_once(struct postgres_cluster *cluster, const struct postgres_start *how, bool *again, struct err *err)
+{
+    int log = open_log(cluster);
+    off_t before = log >= 0 ? lseek(log, 0, SEEK_END) : 0;
+    char *reason;
+    int ready;
+
+    *again = false;
+    if (log < 0)
+        return err_sys(err, "%s", cluster->log);
+    cluster->port = free_port();
+    if (cluster->port == 0) {
+        (void)close(log);
+        return err_set(err, "no free port on 127.0.0.1 for PostgreSQL");
+    }
+    ready = launch(cluster, how, log, err);
+    (void)close(log);
+    if (ready != 0)
+        return -1;
+    ready = wait_ready(cluster, err);
+    if (ready == 0)
+        return 0;
+    if (ready > 0) {
+        reason = log_reason(cluster, before);
+        *again = strstr(reason, "could not create any TCP/IP sockets") != NULL;
+        (void)err_set(err, "PostgreSQL does not start in %s (%s): %s; its log: %s", cluster->data,
+                      child_status_text(&cluster->child), reason, cluster->log);
+        free(reason);
+    }
+    child_close(&cluster->child);
+    return -1;
+}
+
+static int start_new(struct postgres_cluster *cluster, const struct postgres_start *how, struct err *err)
+{
+    bool again = true;
+    char *segments;
+    int result = -1;
+
+    if (make_socket_dir(cluster, err) != 0 ||
+        write_note(cluster, "started", how->detached ? "kept\n" : "run\n", err) != 0)
+        return -1;
+    for (int i = 0; i < STARTS && again && result != 0; i++) {
+        err_clear(err); /* somebody took the port: with another one */
+        result = start_once(cluster, how, &again, err);
+    }
+    if (result != 0) {
+        remove_socket_dir(cluster);
+        return -1;
+    }
+    cluster->pid = cluster->child.pid;
+    cluster->kept = how->detached;
+    cluster->started = true;
+    segments = postgres_process_segments(cluster->data);
+    result = write_note(cluster, "segments", segments, err);
+    free(segments);
+    return result;
+}
+
+static int stop_locked(struct postgres_cluster *cluster, struct err *err);
+
+static int adopt_or_end(struct postgres_cluster *cluster, struct err *err)
+{
+    struct err why = {0};
+    struct pq pq;
+
+    if (postgres_make_addresses(cluster, err) != 0)
+        return -1;
+    if (pq_open(&cluster->admin, NULL, "start", &pq, &why) == 0) {
+        pq_close(&pq);
+        return 0;
+    }
+    log_line("the private PostgreSQL (process %d) does not answer and is ended: %s", (int)cluster->pid, why.text);
+    return stop_locked(cluster, err);
+}
+
+static int choose_programs(struct postgres_cluster *cluster, struct err *err)
+{
+    char *path = fsx_join(cluster->data, "PG_VERSION");
+    struct err other = {0};
+    char text[32];
+    int64_t major = 0;
+    int result;
+
+    if (cluster->exists && fsx_read_small(path, text, sizeof text) > 0) {
+        text[strcspn(text, "\n")] = '\0';
+        (void)text_parse_i64(text, &major);
+    }
+    free(path);
+    postgres_bin_free(&cluster->bin);
+    result = postgres_bin_find((int)major, &cluster->bin, err);
+    if (result == 0 || major == 0 || postgres_bin_find(0, &cluster->bin, &other) != 0)
+        return result;
+    /* An upgraded machine: all that the cluster holds can be made again. */
+    err_clear(err);
+    log_line("the private PostgreSQL was made by version %lld, which is gone: it is made again with %s",
+             (long long)major, cluster->bin.version);
+    cluster->exists = false;
+    return fsx_remove_tree(cluster->dir, err);
+}
+
+static int make_if_missing(struct postgres_cluster *cluster, const char *state_dir, struct err *err)
+{
+    if (postgres_make_clean(cluster, state_dir, err) != 0)
+        return -1;
+    if (cluster->exists)
+        return 0;
+    if (fsx_exists(cluster->dir) && rmdir(cluster->dir) != 0)
+        return err_set(err, "%s is there and was not made by restbench; use another folder with --state", cluster->dir);
+    return postgres_make(cluster, state_dir, err);
+}
+
+static int start_locked(struct postgres_cluster *cluster, const char *state_dir, const struct postgres_start *how,
+                        struct err *err)
+{
+    char *made = fsx_join(cluster->dir, "made");
+
+    /* Another process may have made, started or ended it while this one waited for the lock. */
+    cluster->exists = fsx_exists(made);
+    free(made);
+    if (cluster->exists)
+        read_running(cluster);
+    if (cluster->pid != 0 && adopt_or_end(cluster, err) != 0)
+        return -1;
+    if (cluster->pid != 0) {
+        if (!how->detached || cluster->kept)
+            return 0;
+        cluster->kept = true;
+        return write_note(cluster, "started", "kept\n", err);
+    }
+    if (postgres_make_reachable(cluster, state_dir, err) != 0)
+        return -1;
+    clean_after_killed(cluster);
+    if (choose_programs(cluster, err) != 0 || make_if_missing(cluster, state_dir, err) != 0)
+        return -1;
+    postgres_cluster_bound_log(cluster);
+    if (start_new(cluster, how, err) != 0)
+        return -1;
+    return postgres_make_addresses(cluster, err);
+}
+
+int postgres_cluster_start(struct postgres_cluster *cluster, const struct postgres_start *how, struct err *err)
+{
+    char *state_dir = state_of(cluster);
+    int fd = lock(cluster, err);
+    int result = fd >= 0 ? start_locked(cluster, state_dir, how, err) : -1;
+
+    if (result == 0)
+        result = postgres_make_roles(cluster, err);
+    if (fd >= 0)
+        (void)close(fd);
+    free(state_dir);
+    return result;
+}
+
+static bool signal_and_wait(struct postgres_cluster *cluster, int signal, int64_t timeout_ns)
+{
+    /* Not by child_wait(): it ends early when a run is interrupted, and this is what an interrupted run does. */
+    if (kill(cluster->pid, signal) != 0)
+        return true;
+    return postgres_process_wait(cluster->pid, timeout_ns);
+}
+
+static int stop_locked(struct postgres_cluster *cluster, struct err *err)
+{
+    static const char *const notes[] = {"segments", "started"};
+    char *segments = NULL;
+    bool clean = true;
+
+    if (cluster->pid != 0) {
+        segments = postgres_process_segments(cluster->data);
+        clean = signal_and_wait(cluster, SIGINT, FAST_LIMIT_NS);
+        if (!clean) {
+            log_line("PostgreSQL (process %d) did not stop within %d s; it is ended at once", (int)cluster->pid,
+                     (int)(FAST_LIMIT_NS / CLOCK_NS_PER_S));
+            (void)signal_and_wait(cluster, SIGQUIT, IMMEDIATE_LIMIT_NS);
+        }
+    }
+    child_close(&cluster->child);
+    clean_after_killed(cluster);
+    if (segments != NULL)
+        postgres_process_remove_segments(segments);
+    free(segments);
+    remove_socket_dir(cluster);
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        char *path = fsx_join(cluster->dir, notes[i]);
+
+        (void)unlink(path);
+        free(path);
+    }
+    if (cluster->pid != 0 && postgres_process_is(cluster->pid, cluster->data))
+        return err_set(err, "PostgreSQL (process %d) cannot be ended", (int)cluster->pid);
+    cluster->pid = 0;
+    cluster->started = false;
+    cluster->kept = false;
+    return 0;
+}
+
+int postgres_cluster_stop(struct postgres_cluster *cluster, struct err *err)
+{
+    int fd = lock(cluster, err);
+    int result;
+
+    if (fd < 0)
+        return -1;
+    if (!cluster->started)
+        read_running(cluster);
+    result = stop_locked(cluster, err);
+    (void)close(fd);
+    return result;
+}
+
+void postgres_cluster_free(struct postgres_cluster *cluster)
+{
+    struct err err = {0};
+
+    if (cluster->started && !cluster->kept && postgres_cluster_stop(cluster, &err) != 0)
+        log_error("%s", err.text);
+    child_detach(&cluster->child);
+    pq_address_free(&cluster->admin);
+    pq_address_free(&cluster->owner);
+    pq_address_free(&cluster->server);
+    postgres_bin_free(&cluster->bin);
+    free(cluster->socket_dir);
+    free(cluster->dir);
+    free(cluster->data);
+    free(cluster->log);
+    *cluster = (struct postgres_cluster){0};
+}
