@@ -2,6 +2,7 @@
 
 #include "base/opts.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "results/record.h"
 #include "results/tables.h"
 

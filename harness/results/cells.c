@@ -237,6 +237,15 @@ void cells_free(struct cells *cells)
     *cells = (struct cells){0};
 }
 
+bool cells_has_round(const struct cells_group *group, int64_t round)
+{
+    for (const struct cells_chunk *chunk = group->first; chunk != NULL; chunk = chunk->next)
+        for (uint32_t i = 0; i < chunk->count; i++)
+            if (chunk->samples[i].round == (double)round)
+                return true;
+    return false;
+}
+
 bool cells_has_phase(const struct cells *cells, uint32_t test, uint32_t phase)
 {
     for (uint32_t row = 0; row < cells->titles.count; row++)

@@ -107,6 +107,7 @@ int cells_read(const char *path, struct cells *cells, struct err *err);
 void cells_free(struct cells *cells);
 
 struct cells_group *cells_find(const struct cells *cells, uint32_t row, uint32_t test, uint32_t phase);
+bool cells_has_round(const struct cells_group *group, int64_t round);
 /* True when any row was measured for this test, or for this test at this phase. */
 bool cells_has_test(const struct cells *cells, uint32_t test);
 bool cells_has_phase(const struct cells *cells, uint32_t test, uint32_t phase);

@@ -1,6 +1,7 @@
 #include "results/machine_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -135,4 +136,12 @@ void machine_file_free(struct machine_file *machine)
     free(machine->phases);
     json_doc_free(&machine->doc);
     *machine = (struct machine_file){0};
+}
+
+void machine_file_hash(const json_t *study, char *hex)
+{
+    char *line = json_line(study);
+
+    fsx_sha256(line, strlen(line), hex);
+    free(line);
 }

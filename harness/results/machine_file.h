@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fsx.h"
 #include "base/json.h"
 
 struct machine_row {
@@ -53,5 +54,7 @@ struct machine_file {
 
 int machine_file_load(const char *path, struct machine_file *machine, struct err *err);
 void machine_file_free(struct machine_file *machine);
+/* study_sha256: SHA-256 of the configuration's one-line form (json_line), FSX_SHA256_SIZE bytes. */
+void machine_file_hash(const json_t *study, char *hex);
 
 #endif

@@ -74,7 +74,7 @@ static int load(struct record *record, struct err *err)
         return -1;
     record->rounds = record->machine.rounds > 0 ? (uint32_t)record->machine.rounds : record->cells.round_count;
     mark_rounds(record);
-    return 0;
+    return record->details != NULL ? evidence_read(record->details, &record->cells, &record->evidence, err) : 0;
 }
 
 int record_open(const char *csv, struct record *record, struct err *err)
@@ -95,6 +95,7 @@ int record_open(const char *csv, struct record *record, struct err *err)
 
 void record_close(struct record *record)
 {
+    evidence_free(&record->evidence);
     cells_free(&record->cells);
     names_free(&record->names);
     machine_file_free(&record->machine);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "results/cells.h"
+#include "results/evidence.h"
 #include "results/machine_file.h"
 #include "results/names.h"
 
@@ -28,6 +29,7 @@ struct record {
     struct machine_file machine;
     struct names names;
     struct cells cells;
+    struct evidence evidence;
     uint32_t rounds; /* planned; without machine.json the highest number found */
 };
 

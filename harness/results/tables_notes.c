@@ -86,7 +86,7 @@ void tables_write_marks(const struct record *record, struct text *text)
 
 static void add_reason(struct text *text, const char *reason, const char *log)
 {
-    if (reason != NULL) {
+    if (reason != NULL && reason[0] != '\0') {
         text_add(text, ": ");
         markdown_add(text, reason);
     }
@@ -96,6 +96,23 @@ static void add_reason(struct text *text, const char *reason, const char *log)
         text_add(text, ")");
     }
     text_add_char(text, '\n');
+}
+
+static void add_failure(const struct evidence_failure *failure, struct text *text)
+{
+    text_add(text, "- ");
+    markdown_add(text, failure->title);
+    if (failure->test[0] != '\0') {
+        text_add(text, ", ");
+        markdown_add(text, failure->test);
+    }
+    if (failure->phase[0] != '\0') {
+        text_add(text, ", phase ");
+        markdown_add(text, failure->phase);
+    }
+    if (failure->round > 0)
+        text_addf(text, ", round %lld", (long long)failure->round);
+    add_reason(text, failure->reason, failure->log[0] != '\0' ? failure->log : NULL);
 }
 
 static const char *why(const struct record *record, const struct machine_row *row)
@@ -120,5 +137,10 @@ void tables_write_missing(const struct record *record, struct text *text)
         text_add(text, "- ");
         markdown_add(text, row->title);
         add_reason(text, why(record, row), row->log);
+    }
+    for (uint32_t i = 0; i < record->evidence.failure_count; i++) {
+        text_add(text, heading);
+        heading = "";
+        add_failure(&record->evidence.failures[i], text);
     }
 }
