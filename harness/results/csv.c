@@ -44,7 +44,7 @@ void csv_header(struct text *text)
     }
 }
 
-static void add_quoted(struct text *text, const char *string)
+void csv_add_text(struct text *text, const char *string)
 {
     if (strpbrk(string, ",\"") == NULL) {
         text_add(text, string);
@@ -83,7 +83,7 @@ int csv_format_line(const struct csv_line *line, struct text *text, struct err *
             if (!text_is_title(*(const char *const *)field))
                 return err_set(err, "%s: not a title: it is empty, not UTF-8, or holds control characters",
                                column->name);
-            add_quoted(text, *(const char *const *)field);
+            csv_add_text(text, *(const char *const *)field);
             break;
         case CSV_KEY:
             if (*(const int64_t *)field < 1)

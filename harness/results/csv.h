@@ -72,6 +72,8 @@ extern const struct csv_column csv_columns[CSV_COLUMNS];
 /* The number of a CSV_COUNT or CSV_DECIMAL column. */
 double csv_number(const struct csv_line *line, size_t column);
 
+/* Adds a string as one field: quoted by RFC 4180 where it must be. */
+void csv_add_text(struct text *text, const char *string);
 /* The header without a newline. */
 void csv_header(struct text *text);
 /* The line without a newline. Fails for what a reader would refuse: an unusable title, a negative figure. */

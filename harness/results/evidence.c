@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "results/details.h"
 
 const char *const evidence_limit_names[EVIDENCE_LIMITS] = {"unknown", "generator", "database", "server", "latency"};
 
@@ -78,7 +77,7 @@ static void add_failure(const struct details_line *line, struct evidence *eviden
     };
 }
 
-static struct cells_group *group_of(struct cells *cells, const struct details_line *line)
+struct cells_group *evidence_group(const struct cells *cells, const struct details_line *line)
 {
     uint32_t row = intern_find(&cells->titles, line->title);
     uint32_t test = intern_find(&cells->tests, line->test);
@@ -97,14 +96,14 @@ static void add_line(const struct details_line *line, struct cells *cells, struc
 
     switch (line->kind) {
     case DETAILS_CELL:
-        group = group_of(cells, line);
+        group = evidence_group(cells, line);
         if (group != NULL)
             add_cell(line, cells, group, &evidence->groups[group - cells->groups]);
         else
             evidence->unknown_cells++;
         break;
     case DETAILS_FAILED: /* a resumed run may have measured it since */
-        group = group_of(cells, line);
+        group = evidence_group(cells, line);
         if (group == NULL || !cells_has_round(group, line->round))
             add_failure(line, evidence);
         break;

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "results/cells.h"
+#include "results/details.h"
 
 enum evidence_limit {
     EVIDENCE_UNKNOWN,
@@ -67,6 +68,8 @@ struct evidence {
 
 int evidence_read(const char *path, struct cells *cells, struct evidence *evidence, struct err *err);
 void evidence_free(struct evidence *evidence);
+/* The group of a line of the details; NULL when the CSV has none. */
+struct cells_group *evidence_group(const struct cells *cells, const struct details_line *line);
 /* NULL when nothing is known of the group. */
 const struct evidence_group *evidence_of(const struct evidence *evidence, const struct cells *cells,
                                          const struct cells_group *group);
