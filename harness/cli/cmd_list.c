@@ -31,7 +31,7 @@ static char *describe(struct row *row, const char *state_dir, bool *built)
     *built = row->state == ROW_PLANNED && build_is_ready(row, state_dir);
     if (row->state == ROW_SKIPPED)
         return text_dup(row->reason);
-    if (row->recipe->observed)
+    if (row_is_observed(row))
         return text_dup("observed only: not built, started or pinned");
     return text_dup(*built ? "built" : "ready to build");
 }

@@ -58,7 +58,7 @@ struct recipe {
     const char *caches;   /* a sentence, or NULL */
     bool reference;
     bool single_threaded; /* each process uses at most one CPU */
-    bool observed;        /* not built, started, pinned or stopped by us */
+    bool observed;        /* variants without a command are not started, pinned or stopped by us */
     struct recipe_need *needs;
     size_t need_count;
     struct recipe_command build; /* argv NULL: nothing to build */

@@ -234,6 +234,11 @@ int rows_check_titles(const struct rows *rows, struct err *err)
     return 0;
 }
 
+bool row_is_observed(const struct row *row)
+{
+    return row->recipe->observed && row->variant->run.argv == NULL;
+}
+
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason)
 {
     row->state = state;

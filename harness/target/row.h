@@ -60,6 +60,9 @@ void rows_resolve(struct rows *rows);
 /* Two rows that would print the same title: an error that names both. */
 int rows_check_titles(const struct rows *rows, struct err *err);
 
+/* True when its server runs already and is somebody else's: an observed recipe whose variant has nothing to run. */
+bool row_is_observed(const struct row *row);
+
 /* State and reason; the first failure is kept. `reason` and `log` are copied; NULL log: none. */
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason);
 const char *row_state_name(enum row_state state);

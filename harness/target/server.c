@@ -285,7 +285,7 @@ int server_start(const struct server_spec *spec, struct server *server, struct e
 {
     *server = (struct server){.row = spec->row, .cgroup = spec->cgroup, .startup_s = NAN};
     server->log_path = text_dup(spec->log_path);
-    if (spec->row->recipe->observed) {
+    if (row_is_observed(spec->row)) {
         if (start_observed(server, err) == 0)
             return 0;
     } else {
