@@ -11,6 +11,7 @@
 
 const struct command *const commands[] = {
     &cmd_load,
+    &cmd_check,
     &cmd_report,
     &cmd_verify,
     &cmd_export,
