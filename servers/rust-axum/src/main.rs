@@ -5,7 +5,7 @@ mod api;
 mod auth;
 mod clienti;
 
-use std::{env, error::Error, io, time::Duration};
+use std::{env, error::Error, io, str::FromStr, time::Duration};
 
 use axum::{Router, middleware, serve::ListenerExt};
 use deadpool_postgres::{Manager, Pool};
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         app = app.layer(middleware::from_fn_with_state(key, auth::require_token));
     }
     let host = variable("HOST").unwrap_or_else(|| "127.0.0.1".into());
-    let port = variable("PORT").map_or(Ok(8080), |port| port.parse())?;
+    let port = number("PORT", 8080)?;
     let listener = TcpListener::bind((host, port)).await?;
     serve(listener, app).await?;
     Ok(())
@@ -54,10 +54,18 @@ async fn serve(listener: TcpListener, app: Router) -> io::Result<()> {
 fn open_pool() -> Result<Pool, Box<dyn Error>> {
     let url = variable("DATABASE_URL").ok_or("DATABASE_URL is not set")?;
     let config = url.parse().map_err(|e| format!("DATABASE_URL: {e}"))?;
-    let size = variable("DB_POOL").map_or(Ok(16), |size| size.parse())?;
+    let size = number("DB_POOL", 16)?;
     Ok(Pool::builder(Manager::new(config, NoTls))
         .max_size(size)
         .build()?)
+}
+
+fn number<T: FromStr>(name: &str, otherwise: T) -> Result<T, String> {
+    variable(name).map_or(Ok(otherwise), |value| {
+        value
+            .parse()
+            .map_err(|_| format!("{name}: not a number that fits: {value}"))
+    })
 }
 
 fn variable(name: &str) -> Option<String> {
