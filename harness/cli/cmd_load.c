@@ -1,3 +1,4 @@
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct load_args {
     const char *body;
     const char *body_file;
     const char *timeout;
+    double rate;
     bool latencies;
     const char *format;
     const char *print;
@@ -48,6 +50,7 @@ static const struct opt opts[] = {
     {'b', "body", "TEXT", OPT_STRING, AT(body), "body of the request"},
     {'f', "body-file", "FILE", OPT_STRING, AT(body_file), "body of the request, from a file"},
     {'t', "timeout", "DUR", OPT_STRING, AT(timeout), "for one answer, and for one connection (2s)"},
+    {'r', "rate", "N", OPT_NUMBER, AT(rate), "requests per second on a schedule (open loop)"},
     {'l', "latencies", NULL, OPT_FLAG, AT(latencies), "print the distribution of latencies"},
     {'o', "format", "FORM", OPT_STRING, AT(format), "plain-text (pt) or json (j)"},
     {'p', "print", "WHAT", OPT_STRING, AT(print), "of intro, progress, result (i,p,r): what is printed"},
@@ -137,6 +140,9 @@ static int make_options(const struct load_args *args, struct load_options *optio
         return err_set(err, "-n 0 is not possible; give at least 1 request");
     if (args->threads == 0)
         return err_set(err, "--threads 0 is not possible; give at least 1");
+    if (args->rate <= 0)
+        return err_set(err, "-r %g is not possible; give requests per second, such as 1000", args->rate);
+    options->rate = isnan(args->rate) ? 0 : args->rate;
     options->connections = args->connections;
     options->requests = args->requests > 0 ? args->requests : 0;
     if (args->duration_ns >= 0)
@@ -248,6 +254,7 @@ static int main_load(int argc, char **argv)
         .requests = -1,
         .method = "GET",
         .timeout = "2s",
+        .rate = NAN,
         .format = "plain-text",
         .print = "i,p,r",
         .threads = -1,

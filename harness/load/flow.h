@@ -18,7 +18,10 @@ enum flow {
 
 /* Begins to open a connection that is off. */
 void flow_open(struct worker *worker, struct conn *conn);
-/* Gives an idle connection its next request; true: the engine is to send it. */
+/*
+ * Gives an idle connection its next request; true: the engine is to send it. In an open loop a connection for which
+ * nothing is due joins the queue of idle ones.
+ */
 bool flow_start(struct worker *worker, struct conn *conn);
 /* The connection is open: it gets its first request, through engine->send, when requests are due. */
 void flow_connected(struct worker *worker, struct conn *conn);
@@ -26,6 +29,10 @@ void flow_connect_failed(struct worker *worker, struct conn *conn, int error);
 enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
 void flow_end(struct worker *worker, struct conn *conn, int error);
 void flow_unsent(struct worker *worker, struct conn *conn);
+/* Open loop: sends what is due on idle connections. */
+void flow_pump(struct worker *worker);
+/* Open loop: when flow_pump() has something to do; INT64_MAX: never. */
+int64_t flow_pump_ns(struct worker *worker);
 /* Its deadline has come. */
 void flow_due(struct worker *worker, struct conn *conn);
 

@@ -163,7 +163,7 @@ static enum state status_byte(struct http_answer *answer, enum state state, unsi
         answer->at = 0;
         return c == ' ' ? STATUS : malformed(answer, "the status line");
     case STATUS:
-        if (c < '0' || c > '9')
+        if (c < (answer->at == 0 ? '1' : '0') || c > '9')
             return malformed(answer, "the status code");
         answer->status = (uint16_t)(answer->status * 10 + (c - '0'));
         return ++answer->at == 3 ? STATUS_END : STATUS;

@@ -13,7 +13,7 @@
  *   - a bare LF ends a line of the head and of the trailers (2.2), not a line of a chunk; a bare CR is malformed;
  *   - obs-fold is read as a space (5.2); whitespace before the first field line and before a colon is malformed;
  *   - a status line may end behind the status code, without the space that the grammar asks for (4);
- *   - codes 600 to 999 and below 100 are answers of the class 5xx (RFC 9110, 15);
+ *   - codes 600 to 999 are answers of the class 5xx (RFC 9110, 15), below 100 there is no class: malformed;
  *   - equal lengths in a list or in several lines ("2, 2") are one length; all else but digits is malformed; where the
  *     body is not framed by the length (1xx, 204, 304, HEAD, Transfer-Encoding) the field is not looked at (6.3);
  *   - Transfer-Encoding wins over Content-Length; a final coding other than chunked reads until the end (6.3); chunked

@@ -114,8 +114,12 @@ static int start_workers(struct load *load, struct err *err)
         load->workers[load->worker_count++] = worker;
         if (worker_init(worker, &load->plan, load->engine, i, (uint32_t)(until - before), err) != 0)
             return -1;
-        worker->share = (uint64_t)((unsigned __int128)requests * until / connections -
-                                   (unsigned __int128)requests * before / connections);
+        /* By connections, or as the schedule goes round. */
+        if (load->plan.rate > 0)
+            worker->share = requests / threads + (i < requests % threads);
+        else
+            worker->share = (uint64_t)((unsigned __int128)requests * until / connections -
+                                       (unsigned __int128)requests * before / connections);
         before = until;
         if (worker_start(worker, err) != 0)
             return -1;

@@ -35,6 +35,7 @@ struct load_options {
     int64_t check_every; /* compare one body in so many */
     int64_t connections;
     int64_t threads;     /* 0: the CPUs that it may run on */
+    double rate;         /* requests per second; 0: closed loop */
     int64_t requests;    /* 0: timed */
     int64_t duration_ns; /* 0: counted, without an end by time */
     int64_t warmup_ns;

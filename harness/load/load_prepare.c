@@ -7,6 +7,8 @@
 
 #define MAX_CONNECTIONS 1000000
 #define MAX_THREADS 1024
+#define LEAST_RATE 1e-3
+#define MOST_RATE 1e7
 #define MAX_DURATION_NS (366LL * 24 * 3600 * CLOCK_NS_PER_S)
 
 /* A connection before the clock starts may need a second try of its SYN where the server's queue is full. */
@@ -39,6 +41,8 @@ static int check_options(struct load_options *options, struct err *err)
         return err_set(err, "%s: longer than a year", options->duration_ns > MAX_DURATION_NS ? "-d" : "--warmup");
     if (options->check_every < 1)
         return err_set(err, "--expect-every 0 is not possible; give at least 1");
+    if (options->rate != 0 && (options->rate < LEAST_RATE || options->rate > MOST_RATE))
+        return err_set(err, "-r: a rate lies between 0.001 and 10000000 requests per second");
     if (options->threads == 0)
         options->threads = limits_cpus();
     if (options->threads > options->connections)
@@ -83,6 +87,8 @@ int load_prepare(struct load *load, struct err *err)
     plan->timeout_ns = load->options.timeout_ns;
     plan->establish_ns = plan->timeout_ns > ESTABLISH_LEAST_NS ? plan->timeout_ns : ESTABLISH_LEAST_NS;
     plan->close = load->options.close;
+    plan->rate = load->options.rate;
+    plan->workers = (unsigned)load->options.threads;
     plan->counted = load->options.requests > 0;
     plan->host = load->url.host;
     plan->requests = load->requests;

@@ -57,6 +57,8 @@ static json_t *spec(const struct load *load, const struct output_options *option
         json_put(spec, "body", given->body != NULL ? string(given->body, given->body_len) : json_string(""));
     json_put(spec, "stream", json_false());
     json_put(spec, "timeoutSeconds", json_number((double)given->timeout_ns / 1e9, 6));
+    if (given->rate > 0)
+        json_put(spec, "rate", json_number(given->rate, 6));
     json_put(spec, "client", json_string("restbench"));
     return spec;
 }

@@ -96,9 +96,12 @@ static void add_remarks(struct text *text, const struct load *load)
     }
     if (result->total.reconnects > 0)
         text_addf(text, "  Reconnects: %llu\n", (unsigned long long)result->total.reconnects);
-    if (result->total.missed > 0)
-        text_addf(text, "  Missed: %llu request(s) could not start in time\n",
-                  (unsigned long long)result->total.missed);
+    if (load->options.rate > 0) {
+        text_add(text, "  Rate: asked");
+        add_rate(text, load->options.rate);
+        text_addf(text, "/s, %llu request(s) started, %llu missed: they could not start in time\n",
+                  (unsigned long long)result->total.started, (unsigned long long)result->total.missed);
+    }
     if (mean >= 10 && (double)result->connection_min < mean / 10)
         text_addf(text, "  Starved: a connection got %llu answer(s), half of them at least %llu\n",
                   (unsigned long long)result->connection_min, (unsigned long long)result->connection_p50);

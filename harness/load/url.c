@@ -31,10 +31,17 @@ static char *decode(const char *bytes, size_t len)
 
 static int check_bytes(const char *text, struct err *err)
 {
-    for (const char *p = text; *p != '\0'; p++)
-        if (*p <= ' ' || *p > '~')
-            return err_set(err, "%s: the URL holds a byte that must be escaped, at %zu: %%%02X", text,
-                           (size_t)(p - text) + 1, (unsigned char)*p);
+    for (const char *p = text; *p != '\0'; p++) {
+        struct text shown = {0};
+
+        if (*p > ' ' && *p <= '~')
+            continue;
+        text_add_visible(&shown, text, strlen(text));
+        (void)err_set(err, "%s: the URL holds a byte that must be escaped, at %zu: %%%02X", text_string(&shown),
+                      (size_t)(p - text) + 1, (unsigned char)*p);
+        text_free(&shown);
+        return -1;
+    }
     return 0;
 }
 
@@ -87,23 +94,21 @@ static int parse_authority(const char *text, const char *begin, size_t len, stru
 int url_parse(const char *text, struct url *url, struct err *err)
 {
     const char *scheme_end = strstr(text, "://");
-    const char *authority = text;
+    const char *authority;
     size_t len;
     const char *rest;
 
     memset(url, 0, sizeof *url);
     if (check_bytes(text, err) != 0)
         return -1;
-    if (scheme_end != NULL && scheme_end < text + strcspn(text, "/?#")) {
-        len = (size_t)(scheme_end - text);
-        if (len == 5 && strncasecmp(text, "https", 5) == 0)
-            url->tls = true;
-        else if (len != 4 || strncasecmp(text, "http", 4) != 0)
-            return err_set(err, "%s: scheme %.*s is not supported; give http:// or https://", text, (int)len, text);
-        authority = scheme_end + 3;
-    } else if (scheme_end == text) {
+    if (scheme_end == NULL || scheme_end > text + strcspn(text, "/?#"))
         return err_set(err, "%s: the URL has no scheme; give http:// or https://", text);
-    }
+    len = (size_t)(scheme_end - text);
+    if (len == 5 && strncasecmp(text, "https", 5) == 0)
+        url->tls = true;
+    else if (len != 4 || strncasecmp(text, "http", 4) != 0)
+        return err_set(err, "%s: scheme %.*s is not supported; give http:// or https://", text, (int)len, text);
+    authority = scheme_end + 3;
     len = strcspn(authority, "/?#");
     if (parse_authority(text, authority, len, url, err) != 0) {
         url_free(url);

@@ -1,7 +1,7 @@
 /*
  * url - the parts of an http:// or https:// URL that a request needs.
  *
- * The scheme may be in any case, or missing (http). The fragment is dropped. Path and query go out as written: escapes
+ * The scheme may be in any case. The fragment is dropped. Path and query go out as written: escapes
  * are not touched, and a byte that may not stand in a request target (blank, control, non-ASCII) is refused.
  */
 #ifndef LOAD_URL_H

@@ -56,6 +56,8 @@ int worker_init(struct worker *worker, struct load_plan *plan, const struct engi
     worker->until_check = plan->check_every;
     if (plan->order != NULL)
         worker->next_request = number * 7919 % plan->order_len;
+    if (plan->rate > 0)
+        worker->idle = text_alloc(conn_count * sizeof(struct conn *));
     deadline_heap_init(&worker->due, conn_count);
     return 0;
 }
@@ -65,10 +67,12 @@ void worker_free(struct worker *worker)
     deadline_heap_free(&worker->due);
     free(worker->conns);
     free(worker->buffer);
+    free(worker->idle);
     if (worker->wake_fd >= 0)
         (void)close(worker->wake_fd);
     worker->conns = NULL;
     worker->buffer = NULL;
+    worker->idle = NULL;
     worker->wake_fd = -1;
 }
 
@@ -157,6 +161,9 @@ static void window_end(struct worker *worker, int64_t end_ns)
     worker->complete =
         !worker->plan->counted ? end_ns >= worker->plan->end_ns : worker->budget == 0 && worker->open == 0;
     worker->end_ns = end_ns;
+    for (; worker->plan->rate > 0 && worker->budget > 0 && worker->schedule.due_ns < end_ns;
+         schedule_next(&worker->schedule))
+        worker->tally->missed++;
     worker->budget = 0;
     worker->counting = 0;
     worker->in_flight = worker->open;
@@ -247,6 +254,9 @@ static void obey(struct worker *worker)
     case COMMAND_START:
     case COMMAND_COUNT:
         worker->phase = PHASE_WARMUP;
+        if (plan->rate > 0)
+            schedule_start(&worker->schedule, plan->rate, command == COMMAND_START ? plan->start_ns : plan->begin_ns,
+                           worker->number, plan->workers);
         worker->budget = UINT64_MAX / 2;
         worker->border_ns = plan->begin_ns;
         if (command == COMMAND_COUNT || plan->begin_ns == plan->start_ns)
@@ -300,11 +310,17 @@ static void *work(void *argument)
     while (worker->phase != PHASE_DONE && worker->phase != PHASE_FAILED) {
         int64_t until_ns = deadline_next_ns(&worker->due);
 
-        worker->engine->turn(worker, until_ns < worker->border_ns ? until_ns : worker->border_ns);
+        if (until_ns > worker->border_ns)
+            until_ns = worker->border_ns;
+        if (worker->plan->rate > 0 && flow_pump_ns(worker) < until_ns)
+            until_ns = flow_pump_ns(worker);
+        worker->engine->turn(worker, until_ns);
         (void)worker_now(worker);
         if (worker->woken)
             obey(worker);
         handle_due(worker);
+        if (worker->plan->rate > 0)
+            flow_pump(worker);
         check_phase(worker);
     }
     worker->engine->close(worker);

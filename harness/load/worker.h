@@ -27,6 +27,7 @@
 #include "load/http_answer.h"
 #include "load/http_memo.h"
 #include "load/request.h"
+#include "load/schedule.h"
 #include "load/tally.h"
 
 enum worker_command {
@@ -46,6 +47,8 @@ struct load_plan {
     int64_t timeout_ns;
     int64_t establish_ns; /* for a connection before the clock starts */
     bool close;
+    double rate; /* requests per second of all workers; 0: closed loop */
+    unsigned workers;
     bool counted;         /* -n */
     uint64_t check_every; /* bodies compared: one in so many; 0: none */
     int report_fd;        /* eventfd: a worker reported */
@@ -78,6 +81,7 @@ struct conn {
     bool ended;       /* the FIN or RST has been seen */
     bool wants_out;   /* the engine hears when it is writable */
     bool established; /* it has been open once */
+    bool queued;      /* in the queue of idle connections, maybe no longer idle */
     bool carried;     /* an answer has come through this connection */
     uint8_t backoff;  /* doublings of the wait */
     uint64_t ok;      /* 2xx answers inside the window */
@@ -123,6 +127,10 @@ struct worker {
     size_t next_request;
     uint64_t until_check;
     struct deadline_heap due;
+    struct schedule schedule; /* open loop */
+    struct conn **idle;       /* open loop: a queue of connections that wait for their turn */
+    uint32_t idle_first;
+    uint32_t idle_count;
     struct http_memo memo;
 
     /* After the window. */
