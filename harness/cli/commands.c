@@ -13,6 +13,7 @@ const struct command *const commands[] = {
     &cmd_load,
     &cmd_check,
     &cmd_report,
+    &cmd_compare,
     &cmd_verify,
     &cmd_export,
     &cmd_list,

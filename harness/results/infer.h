@@ -9,8 +9,9 @@
  *   - What a sitting or a round does to all cells is taken out by a control (a reference row measured in the same
  *     rounds) where there is one: infer_remove_control().
  *   - Level: Huber's location per cell and side (k = 1.5), so that one disturbed round moves it little.
- *   - Noise: winsorised residuals, pooled over the cells of a group ("comparable": the same test and phase), and the
- *     groups' variances drawn towards each other as far as they agree (Smyth 2004, moderated t): that is why three
+ *   - Noise: winsorised residuals, pooled over the cells of a group, and the groups' variances drawn towards each other
+ * as far as they agree (Smyth 2004, moderated t; in a comparison each cell is a group: how comparable cells are is for
+ *     the data to say): that is why three
  *     rounds can be enough. Rounds whose cells move together lower the degrees of freedom by the design effect
  *     1 + (cells - 1) rho^2; more than 30 are never used, because real noise has heavier tails than the normal one.
  *   - 95 % interval and p-value: Student's t.

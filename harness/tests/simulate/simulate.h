@@ -128,7 +128,7 @@ static void sim_fill(const struct scenario *s, const struct sim_side *side, int 
 }
 
 static void sim_cell(const struct scenario *s, const struct sim_side *base, const struct sim_side *head, int cell,
-                     double effect, struct infer_cell *cells, size_t stride)
+                     int group, double effect, struct infer_cell *cells, size_t stride)
 {
     double scale = s->uneven > 1 ? pow(s->uneven, 2.0 * cell / (s->cells > 1 ? s->cells - 1 : 1) - 1) : 1;
     double *base_values[8], *head_values[8];
@@ -136,7 +136,7 @@ static void sim_cell(const struct scenario *s, const struct sim_side *base, cons
     for (int m = 0; m < s->metrics; m++) {
         base_values[m] = cells[(size_t)m * stride].base;
         head_values[m] = cells[(size_t)m * stride].head;
-        cells[(size_t)m * stride].group = cell;
+        cells[(size_t)m * stride].group = group;
         cells[(size_t)m * stride].base_rounds = (size_t)s->base_rounds;
         cells[(size_t)m * stride].head_rounds = (size_t)s->head_rounds;
     }
@@ -207,9 +207,10 @@ static void sim_compare(const struct scenario *s, struct outcome *outcome)
             head.shared[m][r] = (head.shared[m][r] + base.shared[m][r]) / sqrt(2);
     for (int row = 0; row < s->rows; row++)
         for (int c = 0; c < s->cells; c++)
-            sim_cell(s, &base, &head, c, row == 0 ? log1p(s->effect_pct / 100) : 0, &cells[row * s->cells + c], family);
+            sim_cell(s, &base, &head, c, row * s->cells + c, row == 0 ? log1p(s->effect_pct / 100) : 0,
+                     &cells[row * s->cells + c], family);
     for (int c = 0; c < s->cells; c++)
-        sim_cell(s, &base, &head, c, 0, &control[c], control_count);
+        sim_cell(s, &base, &head, c, c, 0, &control[c], control_count);
     for (int m = 0; m < s->metrics; m++) {
         struct infer_cell *of_metric = &cells[(size_t)m * family];
 
