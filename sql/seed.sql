@@ -45,6 +45,6 @@ FROM (
 ORDER BY id;
 
 -- The ids were given: the next row that a server inserts must be 100001.
-ALTER TABLE clienti ALTER COLUMN id RESTART WITH 100001;
+SELECT setval(pg_get_serial_sequence('clienti', 'id'), 100001, false);
 
 VACUUM ANALYZE clienti;
