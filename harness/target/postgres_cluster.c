@@ -144,7 +144,8 @@ static int make_socket_dir(struct postgres_cluster *cluster, struct err *err)
     free(cluster->socket_dir);
     cluster->socket_dir = fsx_join(cluster->dir, "socket");
     /* PostgreSQL reads a comma as the end of a name in its list. */
-    if (strlen(cluster->socket_dir) + strlen("/.s.PGSQL.65535.lock") > SOCKET_PATH_LIMIT ||
+    if (!postgres_way_is_plain(cluster) ||
+        strlen(cluster->socket_dir) + strlen("/.s.PGSQL.65535.lock") > SOCKET_PATH_LIMIT ||
         strpbrk(cluster->socket_dir, ",\"") != NULL) {
         fsx_sha256(cluster->dir, strlen(cluster->dir), hash);
         free(cluster->socket_dir);
@@ -258,38 +259,44 @@ static char *log_reason(const struct postgres_cluster *cluster, off_t from)
 
 static int launch(struct postgres_cluster *cluster, const struct postgres_start *how, int log, struct err *err)
 {
+    struct postgres_way way;
+    struct env env = {0};
     char *program = postgres_bin_program(&cluster->bin, "postgres");
     char *port = text_format("%d", cluster->port);
-    const char *argv[] = {program,
-                          "-D",
-                          cluster->data,
-                          "-p",
-                          port,
-                          "-k",
-                          cluster->socket_dir,
-                          "-c",
-                          "listen_addresses=127.0.0.1",
-                          "-c",
-                          "unix_socket_permissions=0700",
-                          NULL};
-    struct env env = {0};
-    struct child_spec spec = {
-        .argv = argv,
-        .env = &env,
-        .cwd = cluster->dir,
-        .out = {.kind = CHILD_FD, .fd = log},
-        .err = {.kind = CHILD_SAME},
-        .cpus = how->cpus,
-        .cgroup = how->cgroup,
-        .user = cluster->other_user ? &cluster->user : NULL,
-    };
-    int result;
+    int result = program != NULL ? postgres_way_open(cluster, cluster->dir, &way, err)
+                                 : err_set(err, "%s: no postgres there", cluster->bin.dir);
 
-    env_basic(&env);
-    env_set(&env, "HOME", cluster->dir);
-    result = program != NULL ? child_start(&spec, &cluster->child, err)
-                             : err_set(err, "%s: no postgres there", cluster->bin.dir);
-    env_free(&env);
+    if (result == 0) {
+        const char *argv[] = {program,
+                              "-D",
+                              way.data,
+                              "-p",
+                              port,
+                              "-k",
+                              cluster->socket_dir,
+                              "-c",
+                              "listen_addresses=127.0.0.1",
+                              "-c",
+                              "unix_socket_permissions=0700",
+                              NULL};
+        struct child_spec spec = {
+            .argv = argv,
+            .env = &env,
+            .out = {.kind = CHILD_FD, .fd = log},
+            .err = {.kind = CHILD_SAME},
+            .fds = &way.pass,
+            .fd_count = way.fd >= 0 ? 1 : 0,
+            .cpus = how->cpus,
+            .cgroup = how->cgroup,
+            .user = cluster->other_user ? &cluster->user : NULL,
+        };
+
+        env_basic(&env);
+        env_set(&env, "HOME", "/");
+        result = child_start(&spec, &cluster->child, err);
+        postgres_way_close(&way);
+        env_free(&env);
+    }
     free(port);
     free(program);
     return result;
@@ -443,8 +450,6 @@ static int start_locked(struct postgres_cluster *cluster, const char *state_dir,
         cluster->kept = true;
         return write_note(cluster, "started", "kept\n", err);
     }
-    if (postgres_make_reachable(cluster, state_dir, err) != 0)
-        return -1;
     clean_after_killed(cluster);
     if (choose_programs(cluster, err) != 0 || make_if_missing(cluster, state_dir, err) != 0)
         return -1;
@@ -473,6 +478,7 @@ static bool signal_and_wait(struct postgres_cluster *cluster, int signal, int64_
     /* Not by child_wait(): it ends early when a run is interrupted, and this is what an interrupted run does. */
     if (kill(cluster->pid, signal) != 0)
         return true;
+    (void)kill(cluster->pid, SIGCONT); /* one that somebody stopped would not even see it */
     return postgres_process_wait(cluster->pid, timeout_ns);
 }
 

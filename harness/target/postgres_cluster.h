@@ -69,15 +69,28 @@ void postgres_cluster_free(struct postgres_cluster *cluster);
 /* Cuts the log when it has grown beyond its limit; cheap. */
 void postgres_cluster_bound_log(const struct postgres_cluster *cluster);
 
-/* For postgres_make.c and postgres_cluster.c. */
+/* What follows is between postgres_cluster.c, postgres_make.c and postgres_way.c. */
+
+/*
+ * How the cluster's user comes to its folder. A folder above it may be closed to that user (a private checkout, root's
+ * home): then the folder's descriptor is handed down, and PostgreSQL works in /proc/self/fd/N.
+ */
+struct postgres_way {
+    char *dir;  /* the folder as the child names it */
+    char *data; /* its data folder */
+    int fd;     /* -1: by its plain name */
+    struct child_fd pass;
+};
+
+bool postgres_way_is_plain(const struct postgres_cluster *cluster);
+int postgres_way_open(const struct postgres_cluster *cluster, const char *dir, struct postgres_way *way,
+                      struct err *err);
+void postgres_way_close(struct postgres_way *way);
 
 /* Makes dir with data, passwords and mark, under a temporary name first. */
 int postgres_make(struct postgres_cluster *cluster, const char *state_dir, struct err *err);
 /* Removes what killed makings left beside `dir`. */
 int postgres_make_clean(const struct postgres_cluster *cluster, const char *state_dir, struct err *err);
-/* Every folder above must let the cluster's user pass; the state folder itself is opened for passing when it is ours.
- */
-int postgres_make_reachable(const struct postgres_cluster *cluster, const char *state_dir, struct err *err);
 /* Addresses with the passwords of pgpass. */
 int postgres_make_addresses(struct postgres_cluster *cluster, struct err *err);
 /* Roles and database, made or put right. */

@@ -17,6 +17,7 @@
 
 #define TEMPORARY "pg.new-"
 #define INITDB_LIMIT_NS (300 * CLOCK_NS_PER_S)
+#define ORPHAN_LIMIT_NS (5 * CLOCK_NS_PER_S)
 #define STATEMENT_LIMIT_NS (30 * CLOCK_NS_PER_S)
 #define PASSWORD_SIZE 33 /* 128 random bits as hexadecimal digits */
 
@@ -51,44 +52,90 @@ static int write_given(const struct postgres_cluster *cluster, const char *dir, 
     return result;
 }
 
-static int run_initdb(const struct postgres_cluster *cluster, const char *dir, const char *data, const char *password,
-                      struct err *err)
+/* initdb's last line says what it tidied up; the reason stands further up, and is PostgreSQL's own. */
+static void initdb_reason(const char *output, struct err *err)
 {
+    static const char *const signs[] = {"FATAL:", "PANIC:", "could not", "error:"};
+    struct text line = {0};
+
+    for (size_t i = 0; output != NULL && i < sizeof signs / sizeof signs[0] && line.len == 0; i++) {
+        const char *found = strstr(output, signs[i]);
+        const char *begin = found;
+
+        while (begin != NULL && begin > output && begin[-1] != '\n')
+            begin--;
+        if (found != NULL)
+            text_add_visible(&line, begin, strcspn(begin, "\n"));
+    }
+    if (line.len > 0) {
+        err_clear(err);
+        (void)err_set(err, "initdb: %s", text_string(&line));
+        pq_explain_shm(err);
+    }
+    text_free(&line);
+}
+
+static int run_initdb(const struct postgres_cluster *cluster, const char *dir, const char *password, struct err *err)
+{
+    struct postgres_way way;
+    struct env env = {0};
+    struct child_result result = {0};
     char *program = postgres_bin_program(&cluster->bin, "initdb");
-    char *password_file = text_format("--pwfile=%s/password", dir);
+    char *password_path = fsx_join(dir, "password");
+    char *password_option;
+    uid_t uid = cluster->other_user ? cluster->user.uid : geteuid();
+    char *before;
+    int status;
+
+    if (postgres_way_open(cluster, dir, &way, err) != 0) {
+        free(password_path);
+        free(program);
+        return -1;
+    }
+    password_option = text_format("--pwfile=%s/password", way.dir);
     /* Nothing of it may come from the caller's environment: the same cluster for everybody. */
     const char *argv[] = {program,
                           "--username=postgres",
                           "--auth=scram-sha-256",
                           "--locale=C.UTF-8",
                           "--encoding=UTF8",
-                          password_file,
+                          password_option,
                           "-D",
-                          data,
+                          way.data,
                           NULL};
-    struct env env = {0};
     struct child_spec spec = {
         .argv = argv,
         .env = &env,
-        .cwd = dir,
         .out = {.kind = CHILD_CAPTURE},
         .err = {.kind = CHILD_CAPTURE},
+        .fds = &way.pass,
+        .fd_count = way.fd >= 0 ? 1 : 0,
         .user = cluster->other_user ? &cluster->user : NULL,
-        .death_signal = SIGKILL,
+        .death_signal = SIGTERM, /* then it tidies up, and its children end by themselves */
     };
-    struct child_result result = {0};
-    int status = write_given(cluster, dir, "password", password, err);
 
     env_basic(&env);
-    env_set(&env, "HOME", dir);
+    env_set(&env, "HOME", "/");
     env_set(&env, "TZ", "UTC");
+    before = postgres_process_segments_of_user(uid);
+    status = write_given(cluster, dir, "password", password, err);
     if (status == 0)
         status = child_run(&spec, INITDB_LIMIT_NS, &result, err);
+    if (status != 0) {
+        char *after = postgres_process_segments_of_user(uid);
+
+        initdb_reason(result.err, err);
+        postgres_process_remove_new_segments(before, after);
+        free(after);
+    }
+    free(before);
+    (void)unlink(password_path);
     child_result_free(&result);
     env_free(&env);
-    (void)unlink(strchr(password_file, '=') + 1);
-    free(password_file);
+    free(password_option);
+    free(password_path);
     free(program);
+    postgres_way_close(&way);
     return status;
 }
 
@@ -97,7 +144,6 @@ static int fill(const struct postgres_cluster *cluster, const char *dir, struct 
     static const char *const roles[] = {"postgres", POSTGRES_OWNER, POSTGRES_SERVER};
     char password[3][PASSWORD_SIZE];
     struct text pgpass = {0};
-    char *data = fsx_join(dir, "data");
     char *made = text_format("made by restbench with PostgreSQL %s\n", cluster->bin.version);
     int result = give(cluster, dir, err);
 
@@ -106,14 +152,13 @@ static int fill(const struct postgres_cluster *cluster, const char *dir, struct 
         text_addf(&pgpass, "*:*:*:%s:%s\n", roles[i], password[i]);
     }
     if (result == 0)
-        result = run_initdb(cluster, dir, data, password[0], err);
+        result = run_initdb(cluster, dir, password[0], err);
     if (result == 0)
         result = write_given(cluster, dir, "pgpass", text_string(&pgpass), err);
     if (result == 0)
         result = write_given(cluster, dir, "made", made, err);
     text_free(&pgpass);
     free(made);
-    free(data);
     return result;
 }
 
@@ -141,6 +186,21 @@ int postgres_make(struct postgres_cluster *cluster, const char *state_dir, struc
     return result;
 }
 
+/* initdb may be removing it at the same time. */
+static int remove_busy_tree(const char *path, struct err *err)
+{
+    int64_t deadline_ns = clock_mono_ns() + ORPHAN_LIMIT_NS;
+    struct err busy = {0};
+
+    while (fsx_remove_tree(path, &busy) != 0) {
+        if (clock_mono_ns() >= deadline_ns)
+            return err_set(err, "%s", busy.text);
+        err_clear(&busy);
+        clock_sleep_ns(50 * CLOCK_NS_PER_MS);
+    }
+    return 0;
+}
+
 int postgres_make_clean(const struct postgres_cluster *cluster, const char *state_dir, struct err *err)
 {
     DIR *dir = opendir(state_dir);
@@ -156,81 +216,15 @@ int postgres_make_clean(const struct postgres_cluster *cluster, const char *stat
             continue;
         path = fsx_join(state_dir, entry->d_name);
         data = fsx_join(path, "data");
-        /* initdb's own child may have outlived it, and still writes there. */
-        (void)postgres_process_kill_all(data, 5 * CLOCK_NS_PER_S);
-        result = fsx_remove_tree(path, err);
+        /* initdb's own child may have outlived it, and still write there; left alone it ends without a trace. */
+        (void)postgres_process_wait_all(data, ORPHAN_LIMIT_NS);
+        (void)postgres_process_kill_all(data, ORPHAN_LIMIT_NS);
+        result = remove_busy_tree(path, err);
         free(data);
         free(path);
     }
     if (dir != NULL)
         (void)closedir(dir);
-    return result;
-}
-
-static bool may_pass(const struct child_user *user, const struct stat *folder)
-{
-    if (folder->st_uid == user->uid)
-        return (folder->st_mode & S_IXUSR) != 0;
-    if (folder->st_gid == user->gid)
-        return (folder->st_mode & S_IXGRP) != 0;
-    for (size_t i = 0; i < user->group_count; i++)
-        if (folder->st_gid == user->groups[i])
-            return (folder->st_mode & S_IXGRP) != 0;
-    return (folder->st_mode & S_IXOTH) != 0;
-}
-
-/* True when nothing is in it but what restbench puts there. */
-static bool holds_only_ours(const char *state_dir)
-{
-    static const char *const ours[] = {".", "..", "pg", "pg.lock", "build", "cache", "run", "logs"};
-    DIR *dir = opendir(state_dir);
-    struct dirent *entry;
-    bool only = dir != NULL;
-
-    while (only && (entry = readdir(dir)) != NULL) {
-        only = strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) == 0;
-        for (size_t i = 0; !only && i < sizeof ours / sizeof ours[0]; i++)
-            only = strcmp(entry->d_name, ours[i]) == 0;
-    }
-    if (dir != NULL)
-        (void)closedir(dir);
-    return only;
-}
-
-static int open_folder(const struct postgres_cluster *cluster, const char *folder, const char *state_dir,
-                       struct err *err)
-{
-    struct stat status;
-
-    if (stat(folder, &status) != 0)
-        return err_sys(err, "%s", folder);
-    if (may_pass(&cluster->user, &status))
-        return 0;
-    if (strcmp(folder, state_dir) == 0 && status.st_uid == geteuid() && holds_only_ours(state_dir)) {
-        if (chmod(folder, (status.st_mode & 07777) | S_IXOTH) != 0)
-            return err_sys(err, "%s", folder);
-        return 0;
-    }
-    return err_set(err,
-                   "%s: user %s, who runs PostgreSQL, cannot pass this folder (mode %04o); use --state with a folder "
-                   "that it can reach, or chmod o+x",
-                   folder, cluster->user.name, status.st_mode & 07777);
-}
-
-int postgres_make_reachable(const struct postgres_cluster *cluster, const char *state_dir, struct err *err)
-{
-    char *path = text_dup(state_dir);
-    int result = 0;
-
-    for (char *slash = strchr(path + 1, '/'); cluster->other_user && result == 0; slash = strchr(slash + 1, '/')) {
-        if (slash != NULL)
-            *slash = '\0';
-        result = open_folder(cluster, path, state_dir, err);
-        if (slash == NULL)
-            break;
-        *slash = '/';
-    }
-    free(path);
     return result;
 }
 

@@ -1,11 +1,13 @@
 #include "target/postgres_process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +15,7 @@
 #include "base/text.h"
 
 #define SHM "/dev/shm/"
+#define SEGMENT "PostgreSQL."
 #define STEP_NS (20 * CLOCK_NS_PER_MS)
 
 /* Lines: pid, data folder, start time, port, socket folder, listen address, shared memory, status. */
@@ -142,23 +145,6 @@ bool postgres_process_wait(pid_t pid, int64_t timeout_ns)
     return true;
 }
 
-size_t postgres_process_kill_all(const char *data, int64_t timeout_ns)
-{
-    int64_t deadline_ns = clock_mono_ns() + timeout_ns;
-
-    for (;;) {
-        pid_t *pids;
-        size_t count = postgres_process_list(data, &pids);
-
-        for (size_t i = 0; i < count; i++)
-            (void)kill(pids[i], SIGKILL);
-        free(pids);
-        if (count == 0 || clock_mono_ns() >= deadline_ns)
-            return count;
-        clock_sleep_ns(STEP_NS);
-    }
-}
-
 static const char *next_line(const char *at)
 {
     at += strcspn(at, "\n");
@@ -191,7 +177,7 @@ static void add_segments(pid_t pid, struct text *names)
             continue;
         name += strlen(SHM);
         len = strcspn(name, " \n");
-        if (strncmp(name, "PostgreSQL.", 11) == 0 && !lists(text_string(names), name, len)) {
+        if (strncmp(name, SEGMENT, strlen(SEGMENT)) == 0 && !lists(text_string(names), name, len)) {
             text_add_bytes(names, name, len);
             text_add_char(names, '\n');
         }
@@ -229,11 +215,83 @@ void postgres_process_remove_segments(const char *names)
         size_t len = strcspn(at, "\n");
         char *path;
 
-        if (strncmp(at, "PostgreSQL.", 11) != 0 || memchr(at, '/', len) != NULL || lists(text_string(&mapped), at, len))
+        if (strncmp(at, SEGMENT, strlen(SEGMENT)) != 0 || memchr(at, '/', len) != NULL ||
+            lists(text_string(&mapped), at, len))
             continue;
         path = text_format(SHM "%.*s", (int)len, at);
         (void)unlink(path);
         free(path);
     }
     text_free(&mapped);
+}
+
+char *postgres_process_segments_of_user(uid_t uid)
+{
+    DIR *dir = opendir(SHM);
+    struct text names = {0};
+    struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        struct stat status;
+
+        if (strncmp(entry->d_name, SEGMENT, strlen(SEGMENT)) == 0 &&
+            fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_uid == uid)
+            text_addf(&names, "%s\n", entry->d_name);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return text_take(&names);
+}
+
+void postgres_process_remove_new_segments(const char *before, const char *after)
+{
+    struct text fresh = {0};
+
+    for (const char *at = after; *at != '\0'; at = next_line(at)) {
+        size_t len = strcspn(at, "\n");
+
+        if (!lists(before, at, len)) {
+            text_add_bytes(&fresh, at, len);
+            text_add_char(&fresh, '\n');
+        }
+    }
+    postgres_process_remove_segments(text_string(&fresh));
+    text_free(&fresh);
+}
+
+bool postgres_process_wait_all(const char *data, int64_t timeout_ns)
+{
+    int64_t deadline_ns = clock_mono_ns() + timeout_ns;
+
+    for (;;) {
+        pid_t *pids;
+        size_t count = postgres_process_list(data, &pids);
+
+        free(pids);
+        if (count == 0 || clock_mono_ns() >= deadline_ns)
+            return count == 0;
+        clock_sleep_ns(STEP_NS);
+    }
+}
+
+size_t postgres_process_kill_all(const char *data, int64_t timeout_ns)
+{
+    int64_t deadline_ns = clock_mono_ns() + timeout_ns;
+    char *segments = postgres_process_segments(data); /* nobody else knows them once their processes are gone */
+    size_t count;
+
+    for (;;) {
+        pid_t *pids;
+
+        count = postgres_process_list(data, &pids);
+        for (size_t i = 0; i < count; i++)
+            (void)kill(pids[i], SIGKILL);
+        free(pids);
+        if (count == 0 || clock_mono_ns() >= deadline_ns)
+            break;
+        clock_sleep_ns(STEP_NS);
+    }
+    postgres_process_remove_segments(segments);
+    free(segments);
+    return count;
 }

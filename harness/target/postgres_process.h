@@ -32,12 +32,18 @@ bool postgres_process_is(pid_t pid, const char *data);
 size_t postgres_process_list(const char *data, pid_t **pids);
 /* Waits until `pid` is gone or a zombie; true when it is. Works for processes that are not our children. */
 bool postgres_process_wait(pid_t pid, int64_t timeout_ns);
-/* Kills whoever works in `data` and waits; returns how many are still there. */
+/* Waits until nobody works in `data` any more; true when so. */
+bool postgres_process_wait_all(const char *data, int64_t timeout_ns);
+/* Kills whoever works in `data`, waits, removes their segments; returns how many are still there. */
 size_t postgres_process_kill_all(const char *data, int64_t timeout_ns);
 
 /* Names of the segments in /dev/shm that the processes of `data` have mapped, one a line; the caller's. */
 char *postgres_process_segments(const char *data);
 /* Removes those of the list that nobody has mapped. */
 void postgres_process_remove_segments(const char *names);
+/* All that `uid` has in /dev/shm, in the same form: before and after, the difference is what was made meanwhile. */
+char *postgres_process_segments_of_user(uid_t uid);
+/* Removes those of `after` that `before` lacks and nobody has mapped. */
+void postgres_process_remove_new_segments(const char *before, const char *after);
 
 #endif

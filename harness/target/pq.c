@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -138,6 +140,18 @@ void pq_close(struct pq *pq)
     *pq = (struct pq){0};
 }
 
+void pq_explain_shm(struct err *err)
+{
+    struct statvfs shm;
+    size_t len = strlen(err->text);
+
+    if (strstr(err->text, "shared memory segment") == NULL || statvfs("/dev/shm", &shm) != 0)
+        return;
+    (void)snprintf(err->text + len, sizeof err->text - len, "; /dev/shm has %.1f MiB, %.1f free",
+                   (double)shm.f_blocks * (double)shm.f_frsize / (1 << 20),
+                   (double)shm.f_bavail * (double)shm.f_frsize / (1 << 20));
+}
+
 static int statement_error(struct pq *pq, PGresult *result, struct err *err)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -155,6 +169,7 @@ static int statement_error(struct pq *pq, PGresult *result, struct err *err)
     if (state != NULL)
         text_addf(&text, " (SQLSTATE %s)", state);
     (void)one_line_error(pq, "", text_string(&text), err);
+    pq_explain_shm(err);
     text_free(&text);
     return -1;
 }

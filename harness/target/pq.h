@@ -65,6 +65,9 @@ int pq_value(struct pq *pq, int64_t limit_ns, const char *sql, int count, const 
 /* A whole number of a result; `unknown` where it is NULL or the column is missing. */
 int64_t pq_int(const PGresult *result, int row, const char *column, int64_t unknown);
 
+/* Adds the size of /dev/shm to an error about shared memory: containers give it little. */
+void pq_explain_shm(struct err *err);
+
 /* "Quoted ""name""", the caller's. */
 char *pq_identifier(const char *name);
 /* 'it''s', the caller's (standard_conforming_strings is on in our sessions). */
