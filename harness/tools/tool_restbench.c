@@ -8,60 +8,33 @@
 #include "base/text.h"
 #include "tools/drivers.h"
 
-struct words {
-    char **items;
-    size_t count;
-};
-
-static void add(struct words *words, char *word)
-{
-    words->items = text_realloc(words->items, words->count + 2, sizeof *words->items);
-    words->items[words->count++] = word;
-    words->items[words->count] = NULL;
-}
-
-static void add_pair(struct words *words, const char *option, char *value)
-{
-    add(words, text_dup(option));
-    add(words, value);
-}
-
-static char *decimal(double value, int decimals, const char *unit)
-{
-    struct text text = {0};
-
-    text_add_double(&text, value, decimals);
-    text_add(&text, unit);
-    return text_take(&text);
-}
-
 static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
 {
     struct words words = {0};
 
     (void)err;
-    add(&words, text_dup("/proc/self/exe"));
-    add(&words, text_dup("load"));
-    add_pair(&words, "-o", text_dup("json"));
-    add_pair(&words, "-p", text_dup("r"));
-    add_pair(&words, "-c", text_format("%lld", (long long)job->connections));
-    add_pair(&words, "-d", decimal(job->seconds, 3, "s"));
-    add_pair(&words, "-t", text_format("%lldms", (long long)(job->timeout_ns / CLOCK_NS_PER_MS)));
-    add_pair(&words, "--threads", text_format("%d", job->threads));
-    add_pair(&words, "-m", text_dup(job->method));
+    words_add(&words, "/proc/self/exe");
+    words_add(&words, "load");
+    words_pair(&words, "-o", text_dup("json"));
+    words_pair(&words, "-p", text_dup("r"));
+    words_pair(&words, "-c", text_format("%lld", (long long)job->connections));
+    words_pair(&words, "-d", words_decimal(job->seconds, 3, "s"));
+    words_pair(&words, "-t", text_format("%lldms", (long long)(job->timeout_ns / CLOCK_NS_PER_MS)));
+    words_pair(&words, "--threads", text_format("%d", job->threads));
+    words_pair(&words, "-m", text_dup(job->method));
     if (job->rate_per_s > 0)
-        add_pair(&words, "-r", decimal(job->rate_per_s, 3, ""));
+        words_pair(&words, "-r", words_decimal(job->rate_per_s, 3, ""));
     for (const char *const *header = job->headers; header != NULL && *header != NULL; header++)
-        add_pair(&words, "-H", text_dup(*header));
+        words_pair(&words, "-H", text_dup(*header));
     if (job->body_path != NULL)
-        add_pair(&words, "-f", text_dup(job->body_path));
+        words_pair(&words, "-f", text_dup(job->body_path));
     if (job->expect_path != NULL) {
-        add_pair(&words, "--expect", text_dup(job->expect_path));
-        add_pair(&words, "--expect-every", text_format("%lld", (long long)job->expect_every));
+        words_pair(&words, "--expect", text_dup(job->expect_path));
+        words_pair(&words, "--expect-every", text_format("%lld", (long long)job->expect_every));
     }
     if (job->events_fd >= 0)
-        add_pair(&words, "--events", text_format("%d", job->events_fd));
-    add(&words, text_dup(job->url));
+        words_pair(&words, "--events", text_format("%d", job->events_fd));
+    words_add(&words, "%s", job->url);
     *argv = words.items;
     return 0;
 }
