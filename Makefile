@@ -54,6 +54,9 @@ $(BUILD)/tests/%: harness/tests/unit/%.c $(OBJECTS)
 	@echo '  TEST $<'
 	@$(CC) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) $(LDLIBS) -lcmocka
 
+# The page for browsers is part of the program (.incbin), which the compiler's own list of files does not know.
+$(BUILD)/results/report_html.o: $(wildcard harness/results/html/*)
+
 -include $(BUILD)/simulate-compare.d $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
 
 deps:

@@ -1,17 +1,31 @@
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/json.h"
+#include "base/log.h"
 #include "base/opts.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/report_files.h"
 #include "results/record.h"
+#include "results/report_json.h"
+#include "results/report_term.h"
 #include "results/tables.h"
 
 struct report_args {
     bool tables;
+    bool term;
+    bool json;
+    const char *out;
 };
 
 static const struct opt report_opts[] = {
     {0, "tables", NULL, OPT_FLAG, offsetof(struct report_args, tables), "only the tables, as markdown, to stdout"},
+    {0, "term", NULL, OPT_FLAG, offsetof(struct report_args, term),
+     "tables for a terminal, to stdout; colours on a terminal only, none\n"
+     "where NO_COLOR is set"},
+    {0, "json", NULL, OPT_FLAG, offsetof(struct report_args, json), "all that a report shows, as JSON, to stdout"},
+    {0, "out", "DIR", OPT_STRING, offsetof(struct report_args, out), "where the files go (reports)"},
     {0},
 };
 
@@ -21,30 +35,82 @@ const struct command cmd_report = {
     .name = "report",
     .summary = "writes what a CSV of measurements says, for people",
     .usage = "[OPTIONS] CSV...",
-    .description = "Reads CSVs of the study's form, and the details and machine files beside each when there are any.",
+    .description =
+        "Reads CSVs of the study's form, and the details and machine files beside each when there are any. Several\n"
+        "CSVs make one report, named after the first. Without an option that prints to stdout it writes DIR/NAME.md\n"
+        "with charts beside it (gnuplot) and DIR/NAME.html, one file that needs no network.",
     .opts = report_opts,
     .main = report_main,
 };
 
-static int report_one(const char *csv, struct err *err)
+static void warn(const struct record *record)
 {
-    struct record record;
+    if (record->cells.duplicates > 0)
+        log_line("%s: %u lines repeat a cell; restbench verify names them", record->csv, record->cells.duplicates);
+    if (record->evidence.fault[0] != '\0')
+        log_line("%s; what was finished is reported", record->evidence.fault);
+}
+
+static int print_json(const struct record *records, size_t count, struct err *err)
+{
+    json_t *runs = json_array();
+    json_t *whole;
+    char *pretty;
+
+    for (size_t i = 0; i < count; i++) {
+        struct latency *latencies = NULL;
+
+        if (records[i].details != NULL && latency_read(records[i].details, &records[i].cells, &latencies, err) != 0) {
+            json_decref(runs);
+            return -1;
+        }
+        (void)json_array_append_new(runs, report_json_run(&records[i], latencies));
+        latency_free_all(latencies, &records[i].cells);
+    }
+    whole = report_json_whole(runs);
+    pretty = json_pretty(whole);
+    (void)puts(pretty);
+    free(pretty);
+    json_decref(whole);
+    return 0;
+}
+
+static void print_text(const struct report_args *args, const struct record *records, size_t count)
+{
+    struct report_term_options options = report_term_detect();
     struct text text = {0};
 
-    if (record_open(csv, &record, err) != 0)
-        return -1;
-    tables_write(&record, &text);
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1)
+            text_addf(&text, "%s%s%s\n\n", i > 0 ? "\n" : "", args->tables ? "## " : "", records[i].name);
+        if (args->tables)
+            tables_write(&records[i], &text);
+        else
+            report_term_write(&records[i], &options, &text);
+    }
     (void)fwrite(text_string(&text), 1, text.len, stdout);
     text_free(&text);
-    record_close(&record);
-    return 0;
+}
+
+static int report(const struct report_args *args, const struct record *records, size_t count, struct err *err)
+{
+    if (args->json)
+        return print_json(records, count, err);
+    if (args->tables || args->term) {
+        print_text(args, records, count);
+        return fflush(stdout) == 0 ? 0 : err_sys(err, "stdout");
+    }
+    return report_files_write(records, count, args->out != NULL ? args->out : "reports", err);
 }
 
 static int report_main(int argc, char **argv)
 {
     struct report_args args = {0};
+    struct record *records;
     struct err err = {0};
+    size_t opened = 0;
     int operands;
+    int result = 0;
 
     switch (opts_parse(&cmd_report, &args, argc, argv, &operands, &err)) {
     case OPTS_HELP:
@@ -54,15 +120,22 @@ static int report_main(int argc, char **argv)
     case OPTS_OK:
         break;
     }
-    if (operands == 0) {
+    if (operands == 0)
         (void)err_set(&err, "report: give a CSV, such as data/2026-11-30_no-auth.csv");
+    if (args.tables + args.term + args.json > 1)
+        (void)err_set(&err, "report: --tables, --term and --json exclude each other");
+    if (err.kind != ERR_NONE)
         return opts_exit(&err);
+    records = text_alloc((size_t)operands * sizeof *records);
+    for (; result == 0 && opened < (size_t)operands; opened += result == 0) {
+        result = record_open(argv[opened + 1], &records[opened], &err);
+        if (result == 0)
+            warn(&records[opened]);
     }
-    for (int i = 1; i <= operands; i++) {
-        if (i > 1)
-            (void)putchar('\n');
-        if (report_one(argv[i], &err) != 0)
-            return opts_exit(&err);
-    }
-    return 0;
+    if (result == 0)
+        result = report(&args, records, opened, &err);
+    for (size_t i = 0; i < opened; i++)
+        record_close(&records[i]);
+    free(records);
+    return result == 0 ? 0 : opts_exit(&err);
 }

@@ -303,6 +303,6 @@ void tables_write(const struct record *record, struct text *text)
     write_cpu(record, text);
     write_memory(record, text);
     write_errors(record, text);
-    tables_write_marks(record, text);
-    tables_write_missing(record, text);
+    tables_write_marks(record, markdown_add, text);
+    tables_write_missing(record, markdown_add, text);
 }

@@ -12,10 +12,14 @@
 #include "results/record.h"
 
 void tables_write(const struct record *record, struct text *text);
+/* How text from outside is made harmless: markdown_add, or this one for a terminal. */
+typedef void tables_add(struct text *text, const char *string);
+void tables_add_plain(struct text *text, const char *string);
+
 /* The marks found, a line each, with their signs, sentences and first cells; nothing when there are none. */
-void tables_write_marks(const struct record *record, struct text *text);
+void tables_write_marks(const struct record *record, tables_add *add, struct text *text);
 /* What was planned and not measured; nothing when all was. */
-void tables_write_missing(const struct record *record, struct text *text);
+void tables_write_missing(const struct record *record, tables_add *add, struct text *text);
 
 /* The sign of a mark in this record: 'A' for the first of those found, in the order of mark_kinds. */
 char tables_sign(const struct cells *cells, enum mark_id mark);

@@ -1,11 +1,15 @@
 #include "results/tables.h"
 
 #include <math.h>
-
-#include "results/markdown.h"
+#include <string.h>
 
 /* Cells of one mark that are named; the rest is counted. */
 #define NAMED 6
+
+void tables_add_plain(struct text *text, const char *string)
+{
+    text_add_visible(text, string, strlen(string));
+}
 
 char tables_sign(const struct cells *cells, enum mark_id mark)
 {
@@ -39,14 +43,15 @@ static void add_threshold(const struct mark_kind *kind, enum mark_id mark, struc
     text_addf(text, "%s%s)", kind->unit[0] != '\0' ? " " : "", kind->unit);
 }
 
-static void add_incident(const struct record *record, const struct cells_incident *incident, struct text *text)
+static void add_incident(const struct record *record, const struct cells_incident *incident, tables_add *add,
+                         struct text *text)
 {
     const struct cells_group *group = &record->cells.groups[incident->group];
     const struct mark_kind *kind = &mark_kinds[incident->mark];
 
-    markdown_add(text, record->cells.titles.strings[group->row]);
+    add(text, record->cells.titles.strings[group->row]);
     text_add(text, ", ");
-    markdown_add(text, record_test_title(record, group->test));
+    add(text, record_test_title(record, group->test));
     text_addf(text, ", %lld connections", (long long)record->cells.phases[group->phase]);
     if (incident->mark == MARK_ROUNDS)
         text_addf(text, ": %.0f of %u", incident->value, record->rounds);
@@ -59,7 +64,7 @@ static void add_incident(const struct record *record, const struct cells_inciden
     }
 }
 
-void tables_write_marks(const struct record *record, struct text *text)
+void tables_write_marks(const struct record *record, tables_add *add, struct text *text)
 {
     const struct cells *cells = &record->cells;
 
@@ -76,7 +81,7 @@ void tables_write_marks(const struct record *record, struct text *text)
             if (cells->incidents[i].mark != (enum mark_id)mark)
                 continue;
             text_add(text, named++ > 0 ? "; " : "");
-            add_incident(record, &cells->incidents[i], text);
+            add_incident(record, &cells->incidents[i], add, text);
         }
         if (cells->mark_counts[mark] > named)
             text_addf(text, "; and %u more", cells->mark_counts[mark] - named);
@@ -84,35 +89,35 @@ void tables_write_marks(const struct record *record, struct text *text)
     }
 }
 
-static void add_reason(struct text *text, const char *reason, const char *log)
+static void add_reason(const char *reason, const char *log, tables_add *add, struct text *text)
 {
     if (reason != NULL && reason[0] != '\0') {
         text_add(text, ": ");
-        markdown_add(text, reason);
+        add(text, reason);
     }
     if (log != NULL) {
         text_add(text, " (log: ");
-        markdown_add(text, log);
+        add(text, log);
         text_add(text, ")");
     }
     text_add_char(text, '\n');
 }
 
-static void add_failure(const struct evidence_failure *failure, struct text *text)
+static void add_failure(const struct evidence_failure *failure, tables_add *add, struct text *text)
 {
     text_add(text, "- ");
-    markdown_add(text, failure->title);
+    add(text, failure->title);
     if (failure->test[0] != '\0') {
         text_add(text, ", ");
-        markdown_add(text, failure->test);
+        add(text, failure->test);
     }
     if (failure->phase[0] != '\0') {
         text_add(text, ", phase ");
-        markdown_add(text, failure->phase);
+        add(text, failure->phase);
     }
     if (failure->round > 0)
         text_addf(text, ", round %lld", (long long)failure->round);
-    add_reason(text, failure->reason, failure->log[0] != '\0' ? failure->log : NULL);
+    add_reason(failure->reason, failure->log[0] != '\0' ? failure->log : NULL, add, text);
 }
 
 static const char *why(const struct record *record, const struct machine_row *row)
@@ -122,7 +127,7 @@ static const char *why(const struct record *record, const struct machine_row *ro
     return record->machine.complete ? row->status : "the run ended before it";
 }
 
-void tables_write_missing(const struct record *record, struct text *text)
+void tables_write_missing(const struct record *record, tables_add *add, struct text *text)
 {
     const char *heading = "\nPlanned and not measured:\n\n";
 
@@ -135,12 +140,12 @@ void tables_write_missing(const struct record *record, struct text *text)
         text_add(text, heading);
         heading = "";
         text_add(text, "- ");
-        markdown_add(text, row->title);
-        add_reason(text, why(record, row), row->log);
+        add(text, row->title);
+        add_reason(why(record, row), row->log, add, text);
     }
     for (uint32_t i = 0; i < record->evidence.failure_count; i++) {
         text_add(text, heading);
         heading = "";
-        add_failure(&record->evidence.failures[i], text);
+        add_failure(&record->evidence.failures[i], add, text);
     }
 }
