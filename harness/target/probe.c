@@ -1,10 +1,12 @@
 #include "target/probe.h"
 
 #include <curl/curl.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/text.h"
 
@@ -148,13 +150,59 @@ static void set_up(const struct probe *probe, CURL *curl, const struct probe_req
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
 }
 
+/* libcurl tried every address of the name, but its message tells none. */
+static void add_addresses(struct text *text, const char *host, const char *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    const char *between = "";
+
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        return;
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+        char address[NI_MAXHOST];
+
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof address, NULL, 0, NI_NUMERICHOST) != 0)
+            continue;
+        text_addf(text, "%s%s", between, address);
+        between = " and ";
+    }
+    freeaddrinfo(found);
+}
+
+static int nobody_error(const char *url, struct err *err)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL;
+    char *port = NULL;
+    struct text addresses = {0};
+
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        bool bracketed = host[0] == '[' && host[strlen(host) - 1] == ']';
+        char *bare = text_dup_n(host + bracketed, strlen(host) - (bracketed ? 2 : 0));
+
+        add_addresses(&addresses, bare, port);
+        free(bare);
+    }
+    (void)err_set(err, "%s: nobody answers at %s port %s", url, text_string(&addresses), port != NULL ? port : "?");
+    text_free(&addresses);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    return -1;
+}
+
 static int transfer_error(CURLcode code, const struct transfer *transfer, const char *url, struct err *err)
 {
     const char *text = transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code);
 
     if (transfer->too_long)
         return err_fail(err, "the answer is longer than %zu MiB", body_max >> 20);
-    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_URL_MALFORMAT)
+    if (code == CURLE_COULDNT_CONNECT)
+        return nobody_error(url, err);
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_URL_MALFORMAT)
         return err_set(err, "%s: %s", url, text);
     return err_fail(err, "no whole answer: %s", text);
 }
