@@ -65,7 +65,7 @@ static struct listener_socket describe(const struct listener_line *line, bool ip
     else if (ipv6)
         v4 = NULL;
     socket.wildcard = v4 != NULL ? memcmp(v4, zero, 4) == 0 : memcmp(line->address, zero, 16) == 0;
-    /* Whether [::] takes IPv4 too is not in the table; it does unless the server asked otherwise. */
+    /* Whether [::] takes IPv4 too is not in the table; it does unless the server asked otherwise (listener_diag). */
     socket.reaches = socket.wildcard || (v4 != NULL && v4[0] == 127 && v4[1] == 0 && v4[2] == 0 && v4[3] == 1);
     return socket;
 }
@@ -111,6 +111,8 @@ int listener_find(const char *proc, int port, struct listener *listener, struct 
     tables += read_table(proc, "tcp6", true, listener) == 0;
     if (tables == 0)
         return err_set(err, "%s/net/tcp and tcp6 cannot be read: nobody can tell who listens on port %d", proc, port);
+    if (strcmp(proc, "/proc") == 0)
+        listener_diag_v6_only(listener);
     listener_owner_find(proc, listener);
     return 0;
 }
