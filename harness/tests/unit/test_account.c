@@ -112,6 +112,11 @@ static void a_number_given_again_is_another_process(void **state)
     assert_float_equal(usage.user_s, 0.03, 1e-9);
     assert_float_equal(usage.kernel_s, 0.01, 1e-9);
     assert_true(usage.adds_up);
+    /* The same, and the first one was not waited for. */
+    after.processes[0].stat.waited_user_ticks = after.processes[0].stat.waited_kernel_ticks = 0;
+    usage = between(before, after);
+    assert_float_equal(usage.total_s, 0.03, 1e-9);
+    assert_false(usage.adds_up);
 }
 
 static void a_parent_that_ignores_its_children(void **state)

@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,18 +92,24 @@ static void default_signals_and_no_mask(void **state)
     child_result_free(&result);
 }
 
+#define MANY 20
+
 static void three_descriptors_and_those_given(void **state)
 {
     int stray[4];
     char path[] = "/tmp/restbench-test-XXXXXX";
     int file = mkstemp(path);
+    struct child_fd fds[MANY];
+    struct text script = {0};
+    struct text expected = {0};
+    int next;
     struct child_spec spec = {.argv = SH("ls /proc/$$/fd; cat <&7"), .out = captured, .err = captured};
     struct child_result result;
     struct err err = {0};
 
     (void)state;
     for (int i = 0; i < 4; i++)
-        stray[i] = dup(1); /* not close-on-exec, as a library may open one */
+        stray[i] = open("/dev/null", O_WRONLY); /* not close-on-exec, as a library may open one */
     result = run(SH("ls /proc/$$/fd"), NULL);
     assert_string_equal(result.out, "0\n1\n2\n");
     child_result_free(&result);
@@ -115,6 +122,26 @@ static void three_descriptors_and_those_given(void **state)
     assert_int_equal(child_run(&spec, LONG_NS, &result, &err), 0);
     assert_non_null(strstr(result.out, "7\ngiven\n"));
     child_result_free(&result);
+
+    /* Targets all over the place where copies of the sources would lie if they were made at the next free numbers. */
+    next = dup(1);
+    (void)close(next);
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = (struct child_fd){.from = i % 2 == 0 ? file : stray[0], .to = next + 3 * i};
+        text_addf(&script, "readlink /proc/$$/fd/%d;", next + 3 * i);
+        if (i % 2 == 0)
+            text_addf(&expected, "%s\n", path);
+        else
+            text_add(&expected, "/dev/null\n");
+    }
+    spec.argv = SH(text_string(&script));
+    spec.fds = fds;
+    spec.fd_count = MANY;
+    assert_int_equal(child_run(&spec, LONG_NS, &result, &err), 0);
+    assert_string_equal(result.out, text_string(&expected));
+    child_result_free(&result);
+    text_free(&script);
+    text_free(&expected);
     for (int i = 0; i < 4; i++)
         (void)close(stray[i]);
     (void)close(file);
@@ -212,15 +239,22 @@ static void other_user(void **state)
     struct child_spec spec = {.argv = SH("id -un; id -gn; grep Groups /proc/$$/status"), .out = captured};
     struct child_result result;
     struct err err = {0};
+    gid_t groups[64];
+    int had;
 
     (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(child_user_find("nobody", &user, &err), 0);
     spec.user = &user;
+    /* Groups of ours that the child must not keep. */
+    had = getgroups(64, groups);
+    assert_int_equal(setgroups(2, (const gid_t[]){0, 4}), 0);
     assert_int_equal(child_run(&spec, LONG_NS, &result, &err), 0);
+    assert_int_equal(setgroups((size_t)had, groups), 0);
     assert_memory_equal(result.out, "nobody\nnogroup\n", 15);
     assert_null(strstr(result.out, "\t0"));
+    assert_null(strstr(result.out, " 4"));
     child_result_free(&result);
     assert_int_equal(child_user_find("no-such-user", &user, &err), -1);
 }
@@ -346,7 +380,56 @@ static void stops_gently_then_by_force(void **state)
     child_close(&child);
 }
 
-int main(void)
+/* What this program does when it is run on a terminal that stops background writers: says how its children ended. */
+static int on_a_terminal(void)
+{
+    static const char *const scripts[] = {
+        "stty sane </dev/tty; echo set; exit 5",
+        "read line; echo \"read $?\" >&2; exit 6",
+        "cat; exit 7",
+    };
+
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        struct child_spec spec = {.argv = SH(scripts[i]), .out = captured, .err = captured};
+        struct child child = {0};
+        struct err err = {0};
+
+        if (child_start(&spec, &child, &err) != 0)
+            return 1;
+        (void)child_wait(&child, LONG_NS);
+        printf("%s\n", child_status_text(&child));
+        child_close(&child);
+    }
+    return 0;
+}
+
+static void the_terminal_is_out_of_reach(void **state)
+{
+    char command[4096];
+    char self[2048] = {0};
+    struct env env = {0};
+    struct child_spec spec = {.argv = (const char *const[]){"script", "-qec", command, "/dev/null", NULL},
+                              .env = &env,
+                              .out = captured,
+                              .err = captured};
+    struct child_result result;
+    struct err err = {0};
+
+    (void)state;
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    env_basic(&env);
+    (void)snprintf(command, sizeof command,
+                   "stty tostop -echo; before=$(stty -g); '%s' --on-a-terminal; "
+                   "[ \"$(stty -g)\" = \"$before\" ] && echo unchanged",
+                   self);
+    if (child_run(&spec, 4 * LONG_NS, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(result.out, "exited 5\r\nexited 6\r\nexited 7\r\nunchanged\r\n");
+    child_result_free(&result);
+    env_free(&env);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_listed_environment),
@@ -361,7 +444,11 @@ int main(void)
         cmocka_unit_test(never_blocks_and_keeps_both_ends),
         cmocka_unit_test(a_daemon_that_holds_stdout_is_not_waited_for),
         cmocka_unit_test(stops_gently_then_by_force),
+        cmocka_unit_test(the_terminal_is_out_of_reach),
     };
+
+    if (argc == 2 && strcmp(argv[1], "--on-a-terminal") == 0)
+        return on_a_terminal();
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
