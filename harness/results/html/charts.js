@@ -11,6 +11,15 @@ function cut(title, length) {
   return chars.length > length ? chars.slice(0, length - 1).join("") + "…" : title;
 }
 
+/* A label of at most two lines: on a phone the ends of titles are what tells them apart. */
+function lines(title, length) {
+  const chars = [...title];
+  if (chars.length <= length) return title;
+  const blank = chars.slice(0, length + 1).lastIndexOf(" ");
+  const first = blank > length / 3 ? blank : length;
+  return [chars.slice(0, first).join(""), cut(chars.slice(first).join("").trim(), length)];
+}
+
 function draw(id, config) {
   if (typeof Chart === "undefined") return;
   const narrow = window.innerWidth < 740;
@@ -25,7 +34,7 @@ function draw(id, config) {
 
 /* Horizontal bars, one a row of `items` ({title, parts: [value...], rounds: [value...]}); parts are stacked. */
 function drawBars(id, items, names, digits, from) {
-  const length = window.innerWidth < 740 ? 18 : 30;
+  const length = window.innerWidth < 740 ? 18 : 32;
   const datasets = names.map((name, part) => ({
     type: "bar", label: name, data: items.map((item) => item.parts[part]), stack: "parts",
     backgroundColor: SERIES[[0, 4, 1][part]], order: 2, barPercentage: 0.85, categoryPercentage: 0.9,
@@ -35,9 +44,9 @@ function drawBars(id, items, names, digits, from) {
     datasets.push({ type: "scatter", label: "rounds", data: points, yAxisID: "points", order: 1, pointRadius: 2.5,
       backgroundColor: color("--fg"), borderColor: color("--bg"), borderWidth: 0.75 });
   }
-  document.getElementById(id).parentElement.style.setProperty("--chart", `${Math.max(6, 3.4 + items.length * 1.55)}rem`);
+  document.getElementById(id).parentElement.style.setProperty("--chart", `${Math.max(6, 3.4 + items.length * 1.6) + (names.length > 1 ? 1.8 : 0)}rem`);
   draw(id, {
-    data: { labels: items.map((item) => cut(item.title, length)), datasets },
+    data: { labels: items.map((item) => lines(item.title, length)), datasets },
     options: {
       indexAxis: "y",
       onClick: (event, hits) => { if (hits.length > 0 && from) from(items[hits[0].index]); },
@@ -57,11 +66,11 @@ function drawBars(id, items, names, digits, from) {
   });
 }
 
-/* Lines {title, color, points: [{x, y}], dash}. */
-function drawLines(id, lines, x, y, titleOf) {
+/* Series {title, name, color, points: [{x, y}], dash}. */
+function drawLines(id, series, x, y, titleOf) {
   draw(id, {
     type: "line",
-    data: { datasets: lines.map((line) => ({ label: line.title, data: line.points, borderColor: line.color, backgroundColor: line.color,
+    data: { datasets: series.map((line) => ({ label: line.title, data: line.points, borderColor: line.color, backgroundColor: line.color,
       borderWidth: 2, borderDash: line.dash || [], pointRadius: line.points.length > 1 ? 0 : 3, pointHitRadius: 8, tension: 0 })) },
     options: {
       parsing: false, interaction: { mode: "nearest", intersect: false },
@@ -69,7 +78,7 @@ function drawLines(id, lines, x, y, titleOf) {
       plugins: {
         legend: { position: "bottom", labels: { boxWidth: 14, filter: (label) => label.text !== "", generateLabels: (chart) =>
           Chart.defaults.plugins.legend.labels.generateLabels(chart).map((label) => ({ ...label, text: cut(label.text, 34) })) } },
-        tooltip: { callbacks: { title: titleOf, label: (hit) => `${cut(lines[hit.datasetIndex].name, 40)}: ${number(hit.raw.y, 3)}` } },
+        tooltip: { callbacks: { title: titleOf, label: (hit) => `${cut(series[hit.datasetIndex].name, 40)}: ${number(hit.raw.y, 3)}` } },
       },
     },
   });

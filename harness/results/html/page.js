@@ -217,7 +217,7 @@ function drawRest() {
   byId("marks").lastElementChild.replaceChildren(...(marks.length ? marks : [element("p", "None.")]));
   byId("missing").lastElementChild.replaceChildren(lost.length ? list : element("p", "Nothing."));
   fillTable(byId("table-rows"), [
-    { key: "title", title: "server", kind: "text", value: (row) => row.title },
+    { key: "title", title: "server", kind: "text", className: "wrap", value: (row) => row.title },
     { key: "approach", title: "approach", kind: "text", value: (row) => row.approach },
     { key: "caches", title: "caches", kind: "text", className: "wrap", value: (row) => row.caches || "nothing" },
     { key: "startup", title: "start s", kind: "number", digits: 2, value: (row) => row.startup_s },
