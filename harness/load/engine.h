@@ -1,7 +1,7 @@
 /*
  * engine - how bytes move: the five operations that a worker needs of epoll or io_uring.
  *
- * All belong to the worker's own thread. What happens to a connection is decided in flow.c; an engine calls
+ * All but open() belong to the worker's own thread. What happens to a connection is decided in flow.c; an engine calls
  *   flow_connected / flow_connect_failed   when an attempt that connect() began has ended
  *   flow_bytes                             with what it received
  *   flow_end                               when the connection ended (0: FIN, else errno)
@@ -19,7 +19,10 @@ struct conn;
 
 struct engine {
     const char *name;
+    /* Takes what it needs of the system; the main thread does so for all workers before any of them begins. */
     int (*open)(struct worker *worker, struct err *err);
+    /* In the worker's thread; NULL: nothing to do. */
+    int (*begin)(struct worker *worker, struct err *err);
     void (*close)(struct worker *worker);
     /* Begins to open a connection that is off. */
     void (*connect)(struct worker *worker, struct conn *conn);
@@ -32,5 +35,6 @@ struct engine {
 };
 
 extern const struct engine engine_epoll;
+extern const struct engine engine_uring;
 
 #endif

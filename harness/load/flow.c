@@ -167,6 +167,32 @@ bool flow_start(struct worker *worker, struct conn *conn)
     return true;
 }
 
+bool flow_start_early(struct worker *worker, struct conn *conn)
+{
+    (void)worker_now(worker);
+    if (worker->budget == 0 || worker->plan->rate > 0)
+        return false;
+    begin(worker, conn, worker->now_ns);
+    return true;
+}
+
+void flow_start_kept(struct worker *worker, struct conn *conn)
+{
+    histogram_record(&worker->connect, conn->written_ns - conn->opened_ns);
+}
+
+void flow_start_undo(struct worker *worker, struct conn *conn)
+{
+    worker->budget++;
+    worker->open--;
+    worker->tally->started--;
+    if (worker->plan->order != NULL)
+        worker->next_request = (worker->next_request == 0 ? worker->plan->order_len : worker->next_request) - 1;
+    worker->until_check += worker->plan->check_every != 0;
+    conn->state = CONN_CONNECTING;
+    deadline_set(&worker->due, &conn->deadline, conn->opened_ns + worker->plan->timeout_ns);
+}
+
 int64_t flow_pump_ns(struct worker *worker)
 {
     if (worker->budget == 0 || first_idle(worker) == NULL)
@@ -194,11 +220,9 @@ void flow_pump(struct worker *worker)
 
 void flow_unsent(struct worker *worker, struct conn *conn)
 {
-    worker->budget++;
-    worker->open--;
-    worker->tally->started--;
+    flow_start_undo(worker, conn);
     conn->state = CONN_IDLE;
-    reopen(worker, conn);
+    reopen_idle(worker, conn);
 }
 
 static void open_next(struct worker *worker)

@@ -25,6 +25,14 @@ void flow_open(struct worker *worker, struct conn *conn);
 bool flow_start(struct worker *worker, struct conn *conn);
 /* The connection is open: it gets its first request, through engine->send, when requests are due. */
 void flow_connected(struct worker *worker, struct conn *conn);
+/*
+ * For engines that see by sending whether a connection is open: begins a request on one that may be. True: the engine
+ * sends it and calls flow_start_kept(), or, when not a byte could be written, flow_start_undo(): it is connecting
+ * again.
+ */
+bool flow_start_early(struct worker *worker, struct conn *conn);
+void flow_start_kept(struct worker *worker, struct conn *conn);
+void flow_start_undo(struct worker *worker, struct conn *conn);
 void flow_connect_failed(struct worker *worker, struct conn *conn, int error);
 enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
 void flow_end(struct worker *worker, struct conn *conn, int error);

@@ -97,7 +97,7 @@ static int open_signals(struct load *load, struct err *err)
     return load->signal_fd < 0 ? err_sys(err, "signalfd") : 0;
 }
 
-static int start_workers(struct load *load, struct err *err)
+static int make_workers(struct load *load, struct err *err)
 {
     unsigned threads = (unsigned)load->options.threads;
     uint64_t connections = (uint64_t)load->options.connections;
@@ -112,7 +112,7 @@ static int start_workers(struct load *load, struct err *err)
         if (worker == NULL)
             return err_set(err, "out of memory for %u threads", threads);
         load->workers[load->worker_count++] = worker;
-        if (worker_init(worker, &load->plan, load->engine, i, (uint32_t)(until - before), err) != 0)
+        if (worker_init(worker, &load->plan, i, (uint32_t)(until - before), err) != 0)
             return -1;
         /* By connections, or as the schedule goes round. */
         if (load->plan.rate > 0)
@@ -121,9 +121,51 @@ static int start_workers(struct load *load, struct err *err)
             worker->share = (uint64_t)((unsigned __int128)requests * until / connections -
                                        (unsigned __int128)requests * before / connections);
         before = until;
-        if (worker_start(worker, err) != 0)
-            return -1;
     }
+    return 0;
+}
+
+static int open_engine(struct load *load, const struct engine *engine, struct err *err)
+{
+    load->engine = engine;
+    for (unsigned i = 0; i < load->worker_count; i++) {
+        load->workers[i]->engine = engine;
+        if (engine->open(load->workers[i], err) == 0)
+            continue;
+        for (unsigned k = 0; k <= i; k++)
+            engine->close(load->workers[k]);
+        return -1;
+    }
+    return 0;
+}
+
+/* All threads have the same engine. "auto" is io_uring where it is the cheaper one and the kernel gives it. */
+static int choose_engine(struct load *load, struct err *err)
+{
+    const char *name = load->options.engine;
+    struct err why = {0};
+
+    if (strcmp(name, "epoll") == 0 || strcmp(name, "io_uring") == 0) {
+        load->result.engine_reason = text_dup("asked for");
+        return open_engine(load, strcmp(name, "epoll") == 0 ? &engine_epoll : &engine_uring, err);
+    }
+    if (!load->plan.close) {
+        load->result.engine_reason = text_dup("connections are kept: one send and one recv a request cost least");
+        return open_engine(load, &engine_epoll, err);
+    }
+    if (open_engine(load, &engine_uring, &why) == 0) {
+        load->result.engine_reason = text_dup("each request opens a connection: fewer system calls");
+        return 0;
+    }
+    load->result.engine_reason = text_dup(why.text);
+    return open_engine(load, &engine_epoll, err);
+}
+
+static int start_workers(struct load *load, struct err *err)
+{
+    for (unsigned i = 0; i < load->worker_count; i++)
+        if (worker_start(load->workers[i], err) != 0)
+            return -1;
     return 0;
 }
 
@@ -160,7 +202,6 @@ int load_open(struct load *load, const struct load_options *options, struct err 
     load->options = *options;
     load->signal_fd = -1;
     load->plan.report_fd = -1;
-    load->engine = &engine_epoll;
     if (options->events_fd >= 0 && fcntl(options->events_fd, F_GETFD) < 0)
         return err_set(err, "--events %d: this descriptor is not open", options->events_fd);
     if (load_prepare(load, err) != 0)
@@ -168,7 +209,8 @@ int load_open(struct load *load, const struct load_options *options, struct err 
     load->plan.report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (load->plan.report_fd < 0)
         return err_sys(err, "eventfd");
-    if (open_signals(load, err) != 0 || start_workers(load, err) != 0 || establish(load, err) != 0)
+    if (open_signals(load, err) != 0 || make_workers(load, err) != 0 || choose_engine(load, err) != 0 ||
+        start_workers(load, err) != 0 || establish(load, err) != 0)
         return -1;
     event(load, "established\n");
     return 0;
@@ -275,7 +317,8 @@ void load_close(struct load *load)
         struct worker *worker = load->workers[i];
 
         worker_wake(worker);
-        worker_join(worker);
+        if (!worker_join(worker) && load->engine != NULL)
+            load->engine->close(worker);
         worker_free(worker);
         free(worker);
     }

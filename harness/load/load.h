@@ -72,7 +72,7 @@ struct load_result {
     uint64_t connection_min, connection_p50, connection_max; /* 2xx answers of a connection */
     double cpu_user_s;                                       /* of the window, all threads */
     double cpu_kernel_s;
-    const char *engine_reason;
+    char *engine_reason;
     bool complete;
     int signal; /* that ended it; 0: none */
 };

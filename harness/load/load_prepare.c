@@ -39,6 +39,9 @@ static int check_options(struct load_options *options, struct err *err)
         return err_set(err, "-d: the duration must be at least 1ms; give one such as 15s");
     if (options->duration_ns > MAX_DURATION_NS || options->warmup_ns > MAX_DURATION_NS)
         return err_set(err, "%s: longer than a year", options->duration_ns > MAX_DURATION_NS ? "-d" : "--warmup");
+    if (strcmp(options->engine, "auto") != 0 && strcmp(options->engine, "epoll") != 0 &&
+        strcmp(options->engine, "io_uring") != 0)
+        return err_set(err, "--engine %s: give auto, epoll or io_uring", options->engine);
     if (options->check_every < 1)
         return err_set(err, "--expect-every 0 is not possible; give at least 1");
     if (options->rate != 0 && (options->rate < LEAST_RATE || options->rate > MOST_RATE))
@@ -92,5 +95,8 @@ int load_prepare(struct load *load, struct err *err)
     plan->counted = load->options.requests > 0;
     plan->host = load->url.host;
     plan->requests = load->requests;
+    for (size_t i = 0; i < load->request_count; i++)
+        if (load->requests[i].len > plan->largest_request)
+            plan->largest_request = load->requests[i].len;
     return address_resolve(load->url.host, load->url.port, plan->establish_ns, &plan->address, err);
 }

@@ -133,5 +133,7 @@ void load_result_free(struct load_result *result)
     for (size_t i = 0; i < result->second_count; i++)
         free(result->seconds[i].pending);
     free(result->seconds);
+    free(result->engine_reason);
+    result->engine_reason = NULL;
     result->seconds = NULL;
 }

@@ -31,12 +31,10 @@ static void add_uint64(int fd)
     (void)!write(fd, &one, sizeof one);
 }
 
-int worker_init(struct worker *worker, struct load_plan *plan, const struct engine *engine, unsigned number,
-                uint32_t conn_count, struct err *err)
+int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, uint32_t conn_count, struct err *err)
 {
     memset(worker, 0, sizeof *worker);
     worker->plan = plan;
-    worker->engine = engine;
     worker->number = number;
     worker->conn_count = conn_count;
     worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -304,6 +302,8 @@ static void *work(void *argument)
 
     /* The kernel may round a wait up by 50 us otherwise. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    if (worker->engine->begin != NULL && worker->engine->begin(worker, &worker->err) != 0)
+        worker->phase = PHASE_FAILED;
     while (worker->to_open < worker->conn_count && worker->to_open < ESTABLISH_AT_ONCE &&
            worker->phase == PHASE_ESTABLISH)
         flow_open(worker, &worker->conns[worker->to_open++]);
@@ -330,20 +330,19 @@ static void *work(void *argument)
 
 int worker_start(struct worker *worker, struct err *err)
 {
-    int error;
+    int error = pthread_create(&worker->thread, NULL, work, worker);
 
-    if (worker->engine->open(worker, err) != 0)
-        return -1;
-    error = pthread_create(&worker->thread, NULL, work, worker);
     if (error != 0)
         return err_set(err, "a thread: %s", strerror(error));
     worker->started = true;
     return 0;
 }
 
-void worker_join(struct worker *worker)
+bool worker_join(struct worker *worker)
 {
     if (worker->started)
         (void)pthread_join(worker->thread, NULL);
+    worker->joined |= worker->started;
     worker->started = false;
+    return worker->joined;
 }

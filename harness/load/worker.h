@@ -42,6 +42,7 @@ struct load_plan {
     struct address address;
     const char *host; /* for messages and TLS */
     const struct request *requests;
+    size_t largest_request;
     const uint32_t *order; /* which request is next; NULL: always the first */
     size_t order_len;
     int64_t timeout_ns;
@@ -154,7 +155,7 @@ struct worker {
     int wake_fd;        /* eventfd */
     struct err err;     /* why it FAILED; read after report */
     pthread_t thread;
-    bool started;
+    bool started, joined;
     unsigned number;
 };
 
@@ -167,11 +168,12 @@ static inline int64_t worker_clock_ns(void)
 }
 
 /* `plan` is shared, the rest is the worker's; nothing is allocated after this but by the engine's open. */
-int worker_init(struct worker *worker, struct load_plan *plan, const struct engine *engine, unsigned number,
-                uint32_t conn_count, struct err *err);
+int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, uint32_t conn_count, struct err *err);
 void worker_free(struct worker *worker);
+/* After engine->open(). */
 int worker_start(struct worker *worker, struct err *err);
-void worker_join(struct worker *worker);
+/* False when its thread never ran: then its engine is the caller's to close. */
+bool worker_join(struct worker *worker);
 /* From the main thread: makes the worker look at plan->command. */
 void worker_wake(struct worker *worker);
 
