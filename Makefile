@@ -22,7 +22,7 @@ OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
 UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
 PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
 
-.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean
+.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean fuzz
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -34,6 +34,7 @@ help:
 	@echo 'make test       every test (unit and command line)'
 	@echo 'make check      format, warnings as errors, static analysis'
 	@echo 'make simulate   how often comparisons raise a false alarm, find a change and cover the truth (some minutes)'
+	@echo 'make fuzz       the readers of foreign bytes, FUZZ_SECONDS=10 each (clang)'
 	@echo 'make microbench the hot paths, with Google Benchmark'
 	@echo 'make format     apply clang-format'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
@@ -71,6 +72,9 @@ test-cli: $(PROGRAM)
 	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer harness/tests/cli
 
 test: all test-unit test-cli
+
+fuzz:
+	@$(MAKE) -s -C harness/tests/fuzz $(if $(FUZZ_SECONDS),FUZZ_SECONDS=$(FUZZ_SECONDS)) $(if $(FUZZ_TARGETS),FUZZ_TARGETS=$(FUZZ_TARGETS))
 
 $(BUILD)/simulate-compare: harness/tests/simulate/compare.c $(OBJECTS)
 	@mkdir -p $(@D)
