@@ -294,6 +294,7 @@ for path, factor in ((GOLDEN, 1), (slow, 1.25)):
             file.write("utc,processes,ms\n2026-11-05T00:00:00Z,1,1.0\n")
             for processes in (1, 4, 8):
                 file.write(f"{utc},{processes},{100 * processes * factor:.3f}\n")
+            file.write("2026-11-05T23:00:00Z,1,9.0\n")
 status, out, err = compare("--json", os.path.join(FOLDER.name, "calibrated1/2026-11-05_no-auth.csv"),
                            os.path.join(FOLDER.name, "calibrated1.25/2026-11-05_no-auth.csv"))
 document = json.loads(out)["comparisons"][0]
