@@ -3,7 +3,7 @@ comma     := ,
 VERSION   := 0.1.0
 CC        ?= gcc
 PREFIX    ?= /usr/local
-PKGS      := libcurl libpq jansson libpcre2-8 libcrypto libssl liburing gsl
+PKGS      := libcurl libpq jansson libpcre2-8 libcrypto libssl liburing gsl libarchive
 BUILD     := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
 
 WARNINGS  := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef -Wvla \

@@ -16,6 +16,7 @@ const struct command *const commands[] = {
     &cmd_compare,
     &cmd_verify,
     &cmd_export,
+    &cmd_bundle,
     &cmd_list,
     &cmd_db,
     &cmd_calibrate,
