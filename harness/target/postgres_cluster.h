@@ -69,7 +69,7 @@ void postgres_cluster_free(struct postgres_cluster *cluster);
 /* Cuts the log when it has grown beyond its limit; cheap. */
 void postgres_cluster_bound_log(const struct postgres_cluster *cluster);
 
-/* What follows is between postgres_cluster.c, postgres_make.c and postgres_way.c. */
+/* What follows is between postgres_cluster.c, _make.c, _way.c and _launch.c. */
 
 /*
  * How the cluster's user comes to its folder. A folder above it may be closed to that user (a private checkout, root's
@@ -86,6 +86,11 @@ bool postgres_way_is_plain(const struct postgres_cluster *cluster);
 int postgres_way_open(const struct postgres_cluster *cluster, const char *dir, struct postgres_way *way,
                       struct err *err);
 void postgres_way_close(struct postgres_way *way);
+
+/* Makes the folder of the socket, or finds it again. */
+int postgres_launch_socket_dir(struct postgres_cluster *cluster, struct err *err);
+/* Starts the postmaster and waits until it accepts; *again: it failed because somebody took its port. */
+int postgres_launch(struct postgres_cluster *cluster, const struct postgres_start *how, bool *again, struct err *err);
 
 /* Makes dir with data, passwords and mark, under a temporary name first. */
 int postgres_make(struct postgres_cluster *cluster, const char *state_dir, struct err *err);
