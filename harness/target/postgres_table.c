@@ -19,19 +19,30 @@ static const char canceled[] = "57014";     /* query_canceled: statement_timeout
 
 char *postgres_table_blocker(struct postgres_table *table)
 {
+    static const char oid_sql[] = "SELECT to_regclass($1)::oid";
     static const char sql[] =
         "SELECT format('process %s (%s, user %s, %s): %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'),"
         " a.usename, a.state, left(regexp_replace(a.query, '\\s+', ' ', 'g'), 120))"
         " FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)"
-        " WHERE l.locktype = 'relation' AND l.granted AND l.relation = to_regclass($1)"
-        " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
-        " AND a.pid <> pg_backend_pid() ORDER BY a.xact_start NULLS LAST LIMIT 1";
+        " WHERE l.locktype = 'relation' AND l.granted AND l.relation = $1::oid"
+        " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2)"
+        " AND a.pid <> $3::int ORDER BY a.xact_start NULLS LAST LIMIT 1";
+    /* Who may see everybody's queries is asked, when there is one. */
+    struct pq *asked = table->admin != NULL ? table->admin : table->pq;
     char *name = pq_identifier(table->spec->table);
-    const char *params[] = {name};
+    char *own = text_format("%d", PQbackendPID(table->pq->conn));
+    const char *names[] = {name};
+    char *oid = NULL;
     struct err ignored = {0};
     char *found = NULL;
 
-    (void)pq_value(table->pq, LOOK_LIMIT_NS, sql, 1, params, &found, &ignored);
+    if (pq_value(table->pq, LOOK_LIMIT_NS, oid_sql, 1, names, &oid, &ignored) == 0 && oid != NULL) {
+        const char *params[] = {oid, PQdb(table->pq->conn), own};
+
+        (void)pq_value(asked, LOOK_LIMIT_NS, sql, 3, params, &found, &ignored);
+    }
+    free(oid);
+    free(own);
     free(name);
     return found != NULL ? found : text_dup("");
 }

@@ -221,6 +221,19 @@ static int receive(struct pq *pq, int64_t deadline_ns, PGresult **result, struct
     return 0;
 }
 
+bool pq_alive(struct pq *pq)
+{
+    struct pollfd ready = {.events = POLLIN};
+
+    if (pq->conn == NULL || pq->lost)
+        return false;
+    ready.fd = PQsocket(pq->conn);
+    /* Between statements nothing comes but the end of the connection, perhaps with a word before it. */
+    for (int i = 0; i < 4 && poll(&ready, 1, 0) > 0 && !pq->lost; i++)
+        pq->lost = PQconsumeInput(pq->conn) == 0 || PQstatus(pq->conn) == CONNECTION_BAD;
+    return !pq->lost;
+}
+
 static int query(struct pq *pq, int64_t limit_ns, const char *sql, int count, const char *const *params,
                  PGresult **result, struct err *err)
 {

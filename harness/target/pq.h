@@ -55,6 +55,9 @@ int pq_open(const struct pq_address *address, const char *database, const char *
             struct err *err);
 void pq_close(struct pq *pq); /* a zeroed one is allowed */
 
+/* False when it is closed, or the server has closed it since the last statement. */
+bool pq_alive(struct pq *pq);
+
 /* One statement with text parameters; `*result` may be NULL; else the caller clears it. */
 int pq_query(struct pq *pq, int64_t limit_ns, const char *sql, int count, const char *const *params, PGresult **result,
              struct err *err);

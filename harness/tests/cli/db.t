@@ -65,10 +65,16 @@ class Cluster:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def admin_url(self):
+    def role_url(self, role, database):
         with open(os.path.join(self.state, "pg", "pgpass"), encoding="ascii") as file:
-            password = re.search(r":postgres:(\w+)", file.read()).group(1)
-        return re.sub(r"//.*@(.*)/.*", rf"//postgres:{password}@\1/postgres", self.url())
+            password = re.search(rf":{role}:(\w+)", file.read()).group(1)
+        return re.sub(r"//.*@(.*)/.*", rf"//{role}:{password}@\1/{database}", self.url())
+
+    def admin_url(self):
+        return self.role_url("postgres", "postgres")
+
+    def server_url(self):
+        return self.role_url("restbench_server", "restbench")
 
     def socket_folder(self):
         return self.sql("SHOW unix_socket_directories", url=self.admin_url())
@@ -89,10 +95,10 @@ class Cluster:
                 found.append(int(link.split("/")[2]))
         return found
 
-    def session(self, *statements):
+    def session(self, *statements, url=None):
         """A stranger's psql that stays connected; ended with kill()."""
         script = "".join(f"{statement};\n" for statement in statements)
-        process = subprocess.Popen(["psql", "-XAtq", self.url()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(["psql", "-XAtq", url or self.url()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         process.stdin.write(script + "\\echo ready\n")
         process.stdin.flush()
         while process.stdout.readline().strip() != "ready":
@@ -370,8 +376,9 @@ def a_seed_that_is_killed_is_done_again():
 @test
 def a_strangers_lock_is_named_and_nothing_hangs():
     with Shared() as db:
-        for lock in ("LOCK TABLE clienti IN SHARE MODE", "LOCK TABLE clienti IN ACCESS EXCLUSIVE MODE"):
-            session = db.session("SET application_name = 'stranger'", "BEGIN", lock)
+        for url, lock in ((db.server_url(), "LOCK TABLE clienti IN SHARE MODE"),
+                          (db.url(), "LOCK TABLE clienti IN ACCESS EXCLUSIVE MODE")):
+            session = db.session("SET application_name = 'stranger'", "BEGIN", lock, url=url)
             pid = db.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'stranger'")
             done = db.run("seed")
             session.kill()
