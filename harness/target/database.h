@@ -78,10 +78,10 @@ struct database_samples {
 /* What one server did in all, read when its counters are complete. */
 struct database_reconciliation {
     int64_t transactions;   /* of the table's database, our own taken off */
-    int64_t rows_inserted;  /* our own taken off */
+    int64_t rows_inserted;  /* into any table of it: a few of the system's own are in it */
     int64_t waited_ms;      /* for its backends and counters */
     int64_t ended_by_force; /* backends that had to be ended */
-    bool shared;            /* others were connected too: the counters may hold their work */
+    bool shared;            /* the counters may hold work of others, who were connected too */
 };
 
 struct database;

@@ -8,7 +8,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "target/evidence.h"
+#include "target/evidence_sampler.h"
+#include "target/postgres_adopt.h"
 #include "target/postgres_cluster.h"
+#include "target/postgres_facts.h"
 #include "target/postgres_table.h"
 #include "target/pq.h"
 
@@ -23,6 +27,9 @@ struct postgres {
     struct pq pq;              /* to the table's database */
     struct pq look;            /* to another one, so that looking is not counted */
     struct postgres_table table;
+    struct evidence evidence;
+    struct evidence_sampler *sampler;
+    struct postgres_adopt adopt;
     char *url;
 };
 
@@ -35,8 +42,10 @@ static void postgres_close(struct database *database)
 {
     struct postgres *postgres = of(database);
 
+    evidence_sampler_stop(postgres->sampler);
     pq_close(&postgres->pq);
     pq_close(&postgres->look);
+    postgres_adopt_end(&postgres->adopt);
     if (postgres->private)
         postgres_cluster_free(&postgres->cluster);
     pq_address_free(&postgres->address);
@@ -60,7 +69,12 @@ static int open_private(struct postgres *postgres, const struct database_spec *s
     postgres->base.local = true;
     postgres->base.pid = postgres->cluster.pid;
     postgres->base.started = postgres->cluster.started;
-    return 0;
+    if (postgres->cluster.started)
+        return 0;
+    /* One that a killed run left is taken over: it ends with this run. */
+    postgres->cluster.started = postgres->base.started = !postgres->cluster.kept;
+    return postgres_adopt(postgres->cluster.pid, postgres->cluster.data, spec->cpus, spec->cgroup, &postgres->adopt,
+                          err);
 }
 
 static int open_external(struct postgres *postgres, const struct database_spec *spec, struct err *err)
@@ -89,17 +103,8 @@ static int connect_both(struct postgres *postgres, struct err *err)
     return pq_open(&postgres->address, NULL, "evidence", &postgres->look, err);
 }
 
-static int postgres_open(const struct database_spec *spec, struct database **database, struct err *err)
+static void describe_to_all(struct postgres *postgres, const struct database_spec *spec)
 {
-    struct postgres *postgres = text_alloc(sizeof *postgres);
-    int result = spec->url != NULL ? open_external(postgres, spec, err) : open_private(postgres, spec, err);
-
-    if (result == 0)
-        result = connect_both(postgres, err);
-    if (result != 0) {
-        postgres_close(&postgres->base);
-        return -1;
-    }
     postgres->base.url = postgres->url;
     postgres->table = (struct postgres_table){
         .spec = spec,
@@ -107,19 +112,47 @@ static int postgres_open(const struct database_spec *spec, struct database **dat
         .admin = &postgres->look,
         .rows = -1,
     };
+    postgres->evidence = (struct evidence){
+        .look = &postgres->look,
+        .pq = &postgres->pq,
+        .database = postgres->address.database,
+        .role = postgres->private ? POSTGRES_SERVER : postgres->address.user,
+        .shares_role = !postgres->private,
+        .table = spec->table,
+        .rows = spec->rows,
+        .look_counts = strcmp(PQdb(postgres->look.conn), postgres->address.database) == 0,
+    };
+    if (!postgres->private && postgres->base.local)
+        postgres->base.pid = postgres_facts_postmaster(&postgres->look);
+}
+
+static int postgres_open(const struct database_spec *spec, struct database **database, struct err *err)
+{
+    struct postgres *postgres = text_alloc(sizeof *postgres);
+    int result = spec->url != NULL ? open_external(postgres, spec, err) : open_private(postgres, spec, err);
+
+    if (result == 0)
+        result = connect_both(postgres, err);
+    if (result == 0)
+        result = evidence_sampler_start(&postgres->admin, spec->sampler_cpus, &postgres->sampler, err);
+    if (result != 0) {
+        postgres_close(&postgres->base);
+        return -1;
+    }
+    describe_to_all(postgres, spec);
     *database = &postgres->base;
     return 0;
 }
 
-/* A connection that broke (PostgreSQL crashed and came back) is opened again. */
+/* A connection that broke (PostgreSQL crashed and came back), or was closed to be accounted for, is opened again. */
 static int ensure(struct postgres *postgres, struct err *err)
 {
-    if (postgres->pq.lost || postgres->pq.conn == NULL) {
-        pq_close(&postgres->pq);
+    if (!pq_alive(&postgres->pq)) {
+        evidence_close_own(&postgres->evidence);
         if (pq_open(&postgres->address, NULL, "table", &postgres->pq, err) != 0)
             return -1;
     }
-    if (postgres->look.lost || postgres->look.conn == NULL) {
+    if (!pq_alive(&postgres->look)) {
         pq_close(&postgres->look);
         return pq_open(&postgres->admin, NULL, "evidence", &postgres->look, err);
     }
@@ -159,12 +192,98 @@ static int postgres_execute(struct database *database, const char *sql, struct e
     return ensure(postgres, err) != 0 ? -1 : pq_run(&postgres->pq, STATEMENT_LIMIT_NS, sql, err);
 }
 
+static int postgres_server_begin(struct database *database, struct err *err)
+{
+    struct postgres *postgres = of(database);
+
+    return ensure(postgres, err) != 0 ? -1 : evidence_server_begin(&postgres->evidence, err);
+}
+
+static int postgres_server_end(struct database *database, int64_t expected, struct database_reconciliation *result,
+                               struct err *err)
+{
+    struct postgres *postgres = of(database);
+
+    return ensure(postgres, err) != 0 ? -1 : evidence_server_end(&postgres->evidence, expected, result, err);
+}
+
+static int postgres_counts(struct database *database, bool count_rows, struct database_counts *counts, struct err *err)
+{
+    struct postgres *postgres = of(database);
+
+    return ensure(postgres, err) != 0 ? -1 : evidence_counts(&postgres->evidence, count_rows, counts, err);
+}
+
+static int postgres_samples_begin(struct database *database, struct err *err)
+{
+    struct postgres *postgres = of(database);
+    char *where = evidence_backends_where(&postgres->evidence);
+
+    (void)err;
+    evidence_sampler_begin(postgres->sampler, where);
+    free(where);
+    return 0;
+}
+
+static int postgres_samples_end(struct database *database, struct database_samples *samples, struct err *err)
+{
+    (void)err;
+    evidence_sampler_end(of(database)->sampler, samples);
+    return 0;
+}
+
+static void add_unseen(const struct postgres *postgres, json_t *object)
+{
+    json_t *unseen = json_array();
+
+    if (postgres->base.pid == 0)
+        (void)json_array_append_new(unseen, json_string(postgres->base.local
+                                                            ? "CPU time: its processes cannot be seen from here"
+                                                            : "CPU time: it runs on another host"));
+    if (!postgres->private)
+        (void)json_array_append_new(unseen, json_string("affinity: its processes are not pinned by restbench"));
+    if (postgres->table.checkpoint_lacks)
+        (void)json_array_append_new(unseen, json_string("checkpoint before writing tests: no right to it"));
+    if (postgres->evidence.look_counts)
+        (void)json_array_append_new(unseen, json_string("exact transactions: no other database to look from"));
+    json_put(object, "unmeasured", unseen);
+}
+
+static json_t *postgres_describe(struct database *database, struct err *err)
+{
+    struct postgres *postgres = of(database);
+    json_t *facts =
+        ensure(postgres, err) == 0 ? postgres_facts(&postgres->look, postgres->address.database, err) : NULL;
+    json_t *object;
+
+    if (facts == NULL)
+        return NULL;
+    object = json_object();
+    json_put(object, "kind", json_string(postgres_ops.kind));
+    (void)json_object_update(object, facts);
+    json_decref(facts);
+    json_put(object, "private", json_boolean(postgres->private));
+    json_put(object, "host_local", json_boolean(postgres->base.local));
+    json_put(object, "table", json_string(postgres->table.spec->table));
+    json_put(object, "rows", postgres->table.rows >= 0 ? json_integer(postgres->table.rows) : json_null());
+    json_put(object, "checksum",
+             postgres->table.checksum[0] != '\0' ? json_string(postgres->table.checksum) : json_null());
+    add_unseen(postgres, object);
+    return object;
+}
+
 const struct database_ops postgres_ops = {
     .kind = "postgresql",
     .open = postgres_open,
     .close = postgres_close,
     .prepare = postgres_prepare,
     .reset = postgres_reset,
+    .server_begin = postgres_server_begin,
+    .server_end = postgres_server_end,
+    .counts = postgres_counts,
+    .samples_begin = postgres_samples_begin,
+    .samples_end = postgres_samples_end,
     .value = postgres_value,
     .execute = postgres_execute,
+    .describe = postgres_describe,
 };
