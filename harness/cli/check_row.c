@@ -5,6 +5,7 @@
 
 #include "base/fsx.h"
 #include "base/text.h"
+#include "machine/place.h"
 #include "target/build.h"
 #include "target/peers.h"
 #include "target/pq.h"
@@ -67,6 +68,7 @@ static int start(struct checked *checked, struct err *err)
         .database_url = checked->env->database != NULL ? checked->env->database->url : NULL,
         .jwt_secret = checked->env->secret,
         .pool = checked->env->pool,
+        .place = checked->env->place,
     };
     result = server_start(&spec, &checked->server, err);
     free(log_path);
@@ -120,7 +122,7 @@ int check_row(const struct check_row_env *env, struct row *row, struct err *err)
         line(&checked, true, row->id, row->reason, NULL);
     } else if (fsx_mkdirs(logs, 0755, err) != 0) {
         result = -1;
-    } else if (!row->recipe->observed && build_row(row, env->state_dir, env->jobs, &built, &why) != 0) {
+    } else if (!row->recipe->observed && build_row(row, env->state_dir, &env->machine->allowed, &built, &why) != 0) {
         line(&checked, false, "it builds", NULL, why.text);
     } else if (begin(&checked) == 0) {
         bool started = start(&checked, &why) == 0;

@@ -12,12 +12,16 @@
 #include "target/database.h"
 #include "target/row.h"
 
+struct machine;
+struct place;
+
 struct check_row_env {
     const struct contract *contract;
     struct database *database; /* NULL: a study without one */
     const char *secret;        /* NULL: no security */
     int64_t pool;
-    int jobs;
+    const struct machine *machine; /* whose CPUs builds may use */
+    const struct place *place;     /* where servers live */
     const char *state_dir;
     bool prefix; /* names of cases begin with the row's */
     struct tap *tap;

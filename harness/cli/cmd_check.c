@@ -7,6 +7,7 @@
 #include "base/home.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "machine/place.h"
 #include "cli/check_row.h"
 #include "cli/commands.h"
 #include "study/config_database.h"
@@ -153,15 +154,22 @@ static int filter(struct rows *rows, int count, char **patterns, struct err *err
 
 static int check_rows(struct check *check, int count, char **patterns, struct err *err)
 {
+    struct machine machine;
+    struct place place;
     struct check_row_env env = {.contract = &check->contract,
                                 .pool = check->study.pool,
-                                .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                                .machine = &machine,
+                                .place = &place,
                                 .state_dir = check->state_dir,
                                 .tap = &check->tap};
     const char *dir = check->args->servers_dir;
     struct rows rows = {0};
+    struct err ending = {0};
     int result = -1;
 
+    if (machine_open("none", &machine, err) != 0)
+        return -1;
+    place_open(&machine, "server", false, NULL, &place);
     if (rows_load_all(dir != NULL ? dir : check->study.servers_dir, &rows, err) != 0 ||
         filter(&rows, count, patterns, err) != 0 || open_database(check, err) != 0 ||
         (check->study.jwt && jwt_random_secret(&check->secret, err) != 0))
@@ -180,6 +188,9 @@ static int check_rows(struct check *check, int count, char **patterns, struct er
         result = err_fail(err, "check: no server was checked: each lacks what stands behind its SKIP");
 done:
     rows_free(&rows);
+    if (place_close(&place, &ending) != 0)
+        log_error("%s", ending.text);
+    machine_close(&machine);
     return result;
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "machine/child.h"
+#include "machine/cpus.h"
 #include "target/expand.h"
 
 static const int64_t lock_patience_ns = 3600 * CLOCK_NS_PER_S;
@@ -58,10 +59,10 @@ static int lock_folder(const char *state_dir, const char *folder, struct err *er
     return fd;
 }
 
-static void make_env(const struct row *row, const char *state_dir, int jobs, struct env *env)
+static void make_env(const struct row *row, const char *state_dir, const struct cpus *cpus, struct env *env)
 {
     char *cache = text_format("%s/cache/%s", state_dir, row->recipe->folder);
-    char *count = text_format("%d", jobs);
+    char *count = text_format("%d", cpus_count(cpus));
     const char *name;
     json_t *value;
 
@@ -70,14 +71,15 @@ static void make_env(const struct row *row, const char *state_dir, int jobs, str
     env_add(env, &row->found);
     env_set(env, "BUILD_CACHE", cache);
     env_set(env, "JOBS", count);
-    json_object_foreach(row->recipe->build.env, name, value) env_set(env, name, json_string_value(value));
+    json_object_foreach (row->recipe->build.env, name, value)
+        env_set(env, name, json_string_value(value));
     (void)fsx_mkdirs(cache, 0755, NULL);
     free(cache);
     free(count);
 }
 
 static int run_build(const struct row *row, const char *dir, const char *log_path, const struct env *env,
-                     struct err *err)
+                     const struct cpus *cpus, struct err *err)
 {
     char **argv = expand_argv(row->recipe->build.argv, env);
     struct child_spec spec = {.argv = (const char *const *)argv,
@@ -85,6 +87,7 @@ static int run_build(const struct row *row, const char *dir, const char *log_pat
                               .cwd = dir,
                               .out = {.kind = CHILD_LOG, .path = log_path, .limit = log_limit},
                               .err = {.kind = CHILD_SAME},
+                              .cpus = cpus,
                               .death_signal = SIGKILL};
     struct child child = {0};
     int64_t limit_ns = (int64_t)(row->recipe->build.timeout_s * (double)CLOCK_NS_PER_S);
@@ -113,19 +116,20 @@ static int run_build(const struct row *row, const char *dir, const char *log_pat
     return result;
 }
 
-static int build_into(const struct row *row, const char *state_dir, const char *dir, int jobs, struct err *err)
+static int build_into(const struct row *row, const char *state_dir, const char *dir, const struct cpus *cpus,
+                      struct err *err)
 {
     char *log_path = text_format("%s/build/%s/%s.log", state_dir, row->recipe->folder, row->build_hash);
     char *marker = marker_of(dir);
     struct env env = {0};
     int result;
 
-    make_env(row, state_dir, jobs, &env);
+    make_env(row, state_dir, cpus, &env);
     result = fsx_remove_tree(dir, err);
     if (result == 0)
         result = fsx_copy_tree(row->recipe->dir, dir, err);
     if (result == 0 && row->recipe->build.argv != NULL)
-        result = run_build(row, dir, log_path, &env, err);
+        result = run_build(row, dir, log_path, &env, cpus, err);
     if (result == 0)
         result = fsx_write_atomic(marker, "", 0, 0644, err);
     env_free(&env);
@@ -156,7 +160,7 @@ bool build_is_ready(struct row *row, const char *state_dir)
     return ready;
 }
 
-int build_row(struct row *row, const char *state_dir, int jobs, bool *built, struct err *err)
+int build_row(struct row *row, const char *state_dir, const struct cpus *cpus, bool *built, struct err *err)
 {
     char *dir;
     int result = 0;
@@ -171,7 +175,7 @@ int build_row(struct row *row, const char *state_dir, int jobs, bool *built, str
     dir = dir_of(row, state_dir);
     if (!build_is_ready(row, state_dir)) {
         *built = true;
-        result = build_into(row, state_dir, dir, jobs, err);
+        result = build_into(row, state_dir, dir, cpus, err);
     }
     (void)close(lock);
     if (result == 0)

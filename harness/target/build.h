@@ -13,12 +13,14 @@
 #include "base/err.h"
 #include "target/row.h"
 
+struct cpus;
+
 /*
- * Builds what the row needs and fills row->build_hash and build_dir. `jobs`: CPUs that a build may use. Sets *built
+ * Builds what the row needs and fills row->build_hash and build_dir. `cpus`: those that a build may use. Sets *built
  * when something was built (not found ready). On failure err (ERR_FAILED) names the log and its last lines are in it;
  * the caller decides what becomes of the row. Two restbenches building one folder wait for each other.
  */
-int build_row(struct row *row, const char *state_dir, int jobs, bool *built, struct err *err);
+int build_row(struct row *row, const char *state_dir, const struct cpus *cpus, bool *built, struct err *err);
 
 /* True when build_row() would find it ready; fills row->build_hash. */
 bool build_is_ready(struct row *row, const char *state_dir);

@@ -52,8 +52,7 @@ static int read_headers(struct contract *contract, const struct json_at *at, con
     if (json_at_object(&from, err) != 0)
         return -1;
     *headers = keep(contract, text_alloc((json_object_size(from.value) + 1) * sizeof **headers));
-    json_object_foreach(from.value, name, value)
-    {
+    json_object_foreach (from.value, name, value) {
         const char *string = json_string_value(value);
         struct json_at here = json_at_key(&from, name);
 

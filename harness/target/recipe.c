@@ -31,8 +31,7 @@ static int read_env(const struct json_at *at, json_t **env, struct err *err)
         return 0;
     if (json_at_object(&object, err) != 0)
         return -1;
-    json_object_foreach(object.value, name, value)
-    {
+    json_object_foreach (object.value, name, value) {
         struct json_at here = json_at_key(&object, name);
 
         if (*name == '\0' || strchr(name, '=') != NULL || !json_is_string(value) ||

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "machine/cgroup.h"
-#include "machine/cpus.h"
+#include "machine/place.h"
 #include "machine/procfs.h"
 #include "target/expand.h"
 
@@ -95,7 +93,8 @@ static void add_object(struct env *env, const json_t *object)
     const char *name;
     json_t *value;
 
-    json_object_foreach((json_t *)object, name, value) env_set(env, name, json_string_value(value));
+    json_object_foreach ((json_t *)object, name, value)
+        env_set(env, name, json_string_value(value));
 }
 
 static void set_number(struct env *env, const char *name, long long value)
@@ -142,7 +141,7 @@ size_t server_pids(const struct server *server, pid_t **pids)
 {
     struct procfs_list list = {0};
     pid_t *members = NULL;
-    size_t member_count = server->cgroup != NULL ? cgroup_pids(server->cgroup, &members) : 0;
+    size_t member_count = cgroup_pids(&server->place->cgroup, &members);
     size_t count = 0;
 
     *pids = NULL;
@@ -222,13 +221,6 @@ static int wait_ready(struct server *server, struct err *err)
     }
 }
 
-/* What the study did: the first thread is moved, and what it starts from then on. */
-static void pin_after_start(const struct server *server, const struct cpus *cpus)
-{
-    if (cpus != NULL)
-        (void)sched_setaffinity(server->child.pid, cpus->bytes, (const cpu_set_t *)cpus->mask);
-}
-
 static int start_observed(struct server *server, struct err *err)
 {
     const char *url = env_get(&server->row->found, "EXTERNAL_URL");
@@ -252,8 +244,6 @@ static int start_child(const struct server_spec *spec, struct server *server, st
     struct child_spec child = {.cwd = spec->row->build_dir,
                                .out = {.kind = CHILD_LOG, .path = spec->log_path, .limit = log_limit},
                                .err = {.kind = CHILD_SAME},
-                               .cpus = spec->after_start ? NULL : spec->cpus,
-                               .cgroup = spec->cgroup,
                                .death_signal = SIGKILL};
     struct env env = {0};
     char **argv;
@@ -268,13 +258,13 @@ static int start_child(const struct server_spec *spec, struct server *server, st
     child.env = &env;
     child.user = other_user ? &user : NULL;
     server->user = other_user ? text_dup(user.name) : NULL;
-    if (child_start(&child, &server->child, err) != 0) {
+    if (place_start(spec->place, &child, &server->child, err) != 0) {
         err->kind = ERR_FAILED;
         (void)err_prefix(err, "%s", spec->row->id);
     } else {
-        if (spec->after_start)
-            pin_after_start(server, spec->cpus);
         result = wait_ready(server, err);
+        if (result == 0 && spec->place->pin == PLACE_PIN_AFTER_START)
+            result = place_pin(spec->place, server->child.pid, err);
     }
     expand_free(argv);
     env_free(&env);
@@ -283,7 +273,7 @@ static int start_child(const struct server_spec *spec, struct server *server, st
 
 int server_start(const struct server_spec *spec, struct server *server, struct err *err)
 {
-    *server = (struct server){.row = spec->row, .cgroup = spec->cgroup, .startup_s = NAN};
+    *server = (struct server){.row = spec->row, .place = spec->place, .startup_s = NAN};
     server->log_path = text_dup(spec->log_path);
     if (row_is_observed(spec->row)) {
         if (start_observed(server, err) == 0)
@@ -331,7 +321,7 @@ int server_stop(struct server *server, struct err *err)
     if (server->child.pid > 0) {
         double grace_s = server->row->recipe->stop_timeout_s;
 
-        result = child_stop(&server->child, (int64_t)(grace_s * (double)CLOCK_NS_PER_S), err);
+        result = place_stop(server->place, &server->child, (int64_t)(grace_s * (double)CLOCK_NS_PER_S), err);
         child_close(&server->child);
         if (result == 0)
             result = wait_port_free(server, err);

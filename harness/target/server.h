@@ -22,18 +22,15 @@
 #include "machine/listener.h"
 #include "target/row.h"
 
-struct cgroup;
-struct cpus;
+struct place;
 
 struct server_spec {
-    const struct row *row;       /* built: row->build_dir */
-    const char *log_path;        /* replaced; bounded */
-    const char *database_url;    /* NULL: a study without a database */
-    const char *jwt_secret;      /* NULL: no security */
-    int64_t pool;                /* DB_POOL */
-    const struct cpus *cpus;     /* NULL: unpinned */
-    bool after_start;            /* pin the first thread after start, as the study did, instead of before exec */
-    const struct cgroup *cgroup; /* NULL: none */
+    const struct row *row;     /* built: row->build_dir */
+    const char *log_path;      /* replaced; bounded */
+    const char *database_url;  /* NULL: a study without a database */
+    const char *jwt_secret;    /* NULL: no security */
+    int64_t pool;              /* DB_POOL */
+    const struct place *place; /* where it lives */
 };
 
 struct server {
@@ -43,7 +40,7 @@ struct server {
     int port;
     double startup_s; /* from exec until the port accepted; NAN when observed */
     char *log_path;
-    const struct cgroup *cgroup;
+    const struct place *place;
     char *user; /* who it runs as; NULL: who restbench runs as */
 };
 
