@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &cmd_export,
     &cmd_bundle,
     &cmd_list,
+    &cmd_run,
     &cmd_db,
     &cmd_calibrate,
     NULL,

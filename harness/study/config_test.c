@@ -20,8 +20,7 @@ static int read_headers(const struct json_at *at, struct study_test *test, struc
         return 0;
     if (json_at_object(&headers, err) != 0)
         return -1;
-    json_object_foreach(headers.value, name, value)
-    {
+    json_object_foreach (headers.value, name, value) {
         struct json_at here = json_at_key(&headers, name);
         const char *string = json_string_value(value);
 

@@ -46,18 +46,23 @@ static const double start_and_check_s = 3.0;
 static const double reset_s = 0.7;
 static const double around_cell_s = 0.5;
 
-double plan_seconds(const struct study *study, const struct plan *plan, size_t from)
+double plan_cell_seconds(const struct study *study, const struct plan *plan, size_t i)
+{
+    const struct plan_cell *cell = &plan->cells[i];
+    double seconds = study->phases[cell->phase].seconds + around_cell_s;
+
+    if (plan_starts_server(plan, i))
+        seconds += start_and_check_s;
+    if (plan_starts_test(plan, i))
+        seconds += study->warmup_seconds + (study->tests[cell->test].writes ? reset_s : 0);
+    return seconds;
+}
+
+double plan_seconds(const struct study *study, const struct plan *plan)
 {
     double seconds = 0;
 
-    for (size_t i = from; i < plan->count; i++) {
-        const struct plan_cell *cell = &plan->cells[i];
-
-        if (i == from || plan_starts_server(plan, i))
-            seconds += start_and_check_s;
-        if (i == from || plan_starts_test(plan, i))
-            seconds += study->warmup_seconds + (study->tests[cell->test].writes ? reset_s : 0);
-        seconds += study->phases[cell->phase].seconds + around_cell_s;
-    }
+    for (size_t i = 0; i < plan->count; i++)
+        seconds += plan_cell_seconds(study, plan, i);
     return seconds;
 }

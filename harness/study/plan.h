@@ -32,7 +32,8 @@ void plan_free(struct plan *plan);
 bool plan_starts_server(const struct plan *plan, size_t i);
 bool plan_starts_test(const struct plan *plan, size_t i);
 
-/* Seconds that cells [from, count) need: windows, warm-ups, and an allowance for start, reset, checks and stop. */
-double plan_seconds(const struct study *study, const struct plan *plan, size_t from);
+/* Seconds that cell `i` needs: its window, the warm-up of its test, and an allowance for start, reset, checks, stop. */
+double plan_cell_seconds(const struct study *study, const struct plan *plan, size_t i);
+double plan_seconds(const struct study *study, const struct plan *plan);
 
 #endif

@@ -244,7 +244,7 @@ void setup_print(const struct setup *setup, const char *cpus_text)
             printf("round %zu  %s  %s  %s\n", cell->round, setup->rows.items[cell->row].id,
                    setup->study.tests[cell->test].name, setup->study.phases[cell->phase].name);
     }
-    progress_format_eta(plan_seconds(&setup->study, plan, 0) * (double)(setup->rows.count - skipped) /
+    progress_format_eta(plan_seconds(&setup->study, plan) * (double)(setup->rows.count - skipped) /
                             (double)setup->rows.count,
                         eta, sizeof eta);
     printf("plan       %zu cells, about %s; %s\n", plan->count / setup->rows.count * (setup->rows.count - skipped), eta,

@@ -125,7 +125,7 @@ static void rounds_alternate(void **state)
     assert_false(plan_starts_server(&plan, 9));
     assert_true(plan_starts_test(&plan, 10));
     assert_false(plan_starts_test(&plan, 11));
-    assert_true(plan_seconds(&study, &plan, 0) > 24 * 15 + 12 * 5);
+    assert_true(plan_seconds(&study, &plan) > 24 * 15 + 12 * 5);
     plan_free(&plan);
     plan_make(&study, 2, second, &plan);
     assert_int_equal(plan.count, 12);

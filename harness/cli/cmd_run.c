@@ -1,0 +1,164 @@
+/* restbench run - measures a study. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "machine/child.h"
+#include "results/record.h"
+#include "results/tables.h"
+#include "study/interrupt.h"
+#include "study/run.h"
+
+static const int64_t finish_patience_ns = 300 * CLOCK_NS_PER_S;
+
+#define AT(field) offsetof(struct run_options, field)
+
+static const struct opt run_opts[] = {
+    {0, "servers", "PATTERN", OPT_STRING, AT(servers), "rows to measure: a PCRE2 expression for whole names or titles"},
+    {0, "tests", "PATTERN", OPT_STRING, AT(tests), "tests to measure, in the same way"},
+    {0, "rounds", "N", OPT_COUNT, AT(rounds), "rounds (the most, with --until)"},
+    {0, "seconds", "S", OPT_SECONDS, AT(window_ns), "length of a measured window"},
+    {0, "warmup", "S", OPT_SECONDS, AT(warmup_ns), "length of the warm-up before each test; 0: none"},
+    {0, "connections", "N,N", OPT_STRING, AT(connections), "phases: one for each number of connections"},
+    {0, "security", "none|jwt", OPT_STRING, AT(security), "with jwt every request carries a token that servers check"},
+    {0, "tool", "NAME", OPT_STRING, AT(tool), "load tool: restbench (default), bombardier, wrk, oha, h2load"},
+    {0, "database", "URL", OPT_STRING, AT(database), "a PostgreSQL that already runs, instead of the private one"},
+    {0, "cpus", "SERVER/GENERATOR", OPT_STRING, AT(cpus),
+     "CPUs of server and database, and of the generator, such as\n0-5/6,7; auto (default): the last quarter generates"},
+    {0, "affinity", "MODE", OPT_STRING, AT(affinity), "before-exec (default), or after-start as the study did it"},
+    {0, "resume", NULL, OPT_FLAG, AT(resume), "go on with the unfinished run that started last (or with --name's)"},
+    {0, "force-mixed", NULL, OPT_FLAG, AT(force_mixed),
+     "resume even if configuration, machine or a build changed; recorded"},
+    {0, "name", "NAME", OPT_STRING, AT(name), "appended to the names of the files"},
+    {0, "data", "DIR", OPT_STRING, AT(data), "where the files go (default: data)"},
+    {0, "state", "DIR", OPT_STRING, AT(state), "private PostgreSQL, builds, logs"},
+    {0, "servers-dir", "DIR", OPT_STRING, AT(servers_dir), "folder of the servers' folders"},
+    {0, "until", "PCT", OPT_PCT, AT(until_pct), "add rounds until each median's interval is within PCT"},
+    {0, "strict", NULL, OPT_FLAG, AT(strict), "exit 1 for marks and for rows whose toolchain is missing, too"},
+    {0, "log", "FILE", OPT_STRING, AT(log), "append every line, with its time, to FILE"},
+    {0, "on-finish", "CMD", OPT_STRING, AT(on_finish),
+     "shell command at the end; gets RESTBENCH_CSV and RESTBENCH_STATUS"},
+    {0, "dry-run", NULL, OPT_FLAG, AT(dry_run), "print every cell in order and how long it will take; start nothing"},
+    {0},
+};
+
+static void print_tables(const char *csv)
+{
+    struct record record;
+    struct text text = {0};
+    struct err err = {0};
+
+    if (record_open(csv, &record, &err) != 0) {
+        log_error("%s", err.text);
+        return;
+    }
+    tables_write(&record, &text);
+    (void)fwrite(text_string(&text), 1, text.len, stdout);
+    (void)fflush(stdout);
+    text_free(&text);
+    record_close(&record);
+}
+
+static void say_done(const struct run_outcome *outcome)
+{
+    log_line("done       %zu cells, %.0f errors, %zu marks%s", outcome->measured, outcome->errors, outcome->marks,
+             outcome->failed > 0 ? "; something failed, see above and below the tables" : "");
+    log_line("raw data   %s", outcome->csv_path);
+}
+
+/* The person's own command line, so a shell reads it; what it needs comes in its environment. */
+static void finish(const struct run_options *options, const struct run_outcome *outcome, int status)
+{
+    const char *const argv[] = {"/bin/sh", "-c", options->on_finish, NULL};
+    char *text = text_format("%d", status);
+    struct env env = {0};
+    struct child_spec spec = {
+        .argv = argv, .env = &env, .out = {.kind = CHILD_FD, .fd = STDERR_FILENO}, .err = {.kind = CHILD_SAME}};
+    struct child_result result = {0};
+    struct err err = {0};
+    char folder[4096];
+
+    if (options->on_finish != NULL && !options->dry_run) {
+        env_basic(&env);
+        env_set(&env, "RESTBENCH_STATUS", text);
+        env_set(&env, "RESTBENCH_CSV", outcome->csv_path != NULL ? outcome->csv_path : "");
+        spec.cwd = getcwd(folder, sizeof folder);
+        if (child_run(&spec, finish_patience_ns, &result, &err) != 0)
+            log_error("--on-finish: %s", err.text);
+        child_result_free(&result);
+        env_free(&env);
+    }
+    free(text);
+}
+
+static int exit_status(const struct run_options *options, const struct run_outcome *outcome)
+{
+    if (options->dry_run)
+        return 0;
+    if (outcome->failed > 0 || (outcome->measured == 0 && !options->resume))
+        return 1;
+    return options->strict && (outcome->marks > 0 || outcome->skipped > 0) ? 1 : 0;
+}
+
+static int main_run(int argc, char **argv)
+{
+    struct run_options options = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .argc = argc};
+    struct run_outcome outcome = {0};
+    struct err err = {0};
+    int operands;
+    int status;
+
+    /* opts_parse() moves operands; the record wants what was typed. */
+    options.argv = text_realloc(NULL, (size_t)argc + 1, sizeof *options.argv);
+    memcpy(options.argv, argv, ((size_t)argc + 1) * sizeof *options.argv);
+    switch (opts_parse(&cmd_run, &options, argc, argv, &operands, &err)) {
+    case OPTS_HELP:
+        free(options.argv);
+        return 0;
+    case OPTS_BAD:
+        free(options.argv);
+        return opts_exit(&err);
+    case OPTS_OK:
+        break;
+    }
+    if (operands > 0)
+        options.config = argv[1];
+    if (operands > 1)
+        (void)err_set(&err, "run %s: give at most one study file", argv[2]);
+    else if (options.name != NULL &&
+             options.name[strspn(options.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")] !=
+                 '\0')
+        (void)err_set(&err, "--name %s: use letters, digits, '.' and '-'", options.name);
+    if (err.kind == ERR_NONE && options.log != NULL)
+        (void)log_open(options.log, &err);
+    if (err.kind == ERR_NONE)
+        (void)run_study(&options, &outcome, &err);
+    if (outcome.csv_path != NULL && outcome.complete)
+        print_tables(outcome.csv_path);
+    if (outcome.csv_path != NULL)
+        say_done(&outcome);
+    status = err.kind != ERR_NONE ? opts_exit(&err) : exit_status(&options, &outcome);
+    finish(&options, &outcome, status);
+    run_outcome_free(&outcome);
+    free(options.argv);
+    log_close();
+    interrupt_raise();
+    return status;
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .summary = "measures a study: every server, round, test and number of connections",
+    .usage = "[OPTIONS] [CONFIG]",
+    .description =
+        "CONFIG is a study file; config/study.json when absent. Ctrl-C ends a run within two seconds and leaves\n"
+        "nothing running; --resume goes on where it stopped. Exit status: 0 all well; 1 a build, a contract or a cell\n"
+        "failed, or nothing was measured; 2 could not run.",
+    .opts = run_opts,
+    .main = main_run,
+};

@@ -1,0 +1,95 @@
+#include "study/gather.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double known(int64_t value)
+{
+    return value == DATABASE_UNKNOWN ? NAN : (double)value;
+}
+
+static double total_of(const struct side_usage *side)
+{
+    return side != NULL ? side->total_s : NAN;
+}
+
+/* CPUs that server and database share. */
+static double count_shared(const struct machine_usage *usage)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < usage->cpu_count; i++)
+        count += usage->cpus[i].side[0] != 'g';
+    return count;
+}
+
+/*
+ * Identities that every generator's figures must keep. In a closed loop every connection is always busy, so the
+ * connections are rate x mean latency; what was open at the window's borders allows for one longest latency of it.
+ */
+static void check_identities(const struct study_phase *phase, const struct tool_result *tool, char *text, size_t size)
+{
+    double busy = tool->requests_per_s * tool->mean_ms / 1000;
+    double connections = (double)phase->connections;
+    double slack = 0.05 + fmin(1, tool->max_ms / 1000 / tool->window_s);
+
+    text[0] = '\0';
+    if (tool->p50_ms > tool->p99_ms || tool->p99_ms > tool->max_ms * 1.0001)
+        (void)snprintf(text, size, "the latencies contradict each other: p50 %.3f, p99 %.3f, max %.3f ms", tool->p50_ms,
+                       tool->p99_ms, tool->max_ms);
+    else if (phase->rate_per_s == 0 && tool->errors == 0 && fabs(busy - connections) > slack * connections)
+        (void)snprintf(text, size, "rate x mean latency keeps %.1f connections busy, not %.0f", busy, connections);
+}
+
+static void check_accounting(const struct machine_usage *usage, char *text, size_t size)
+{
+    for (size_t i = 0; i < usage->side_count && text[0] == '\0'; i++)
+        if (usage->sides[i].source != NULL && !usage->sides[i].adds_up)
+            (void)snprintf(text, size, "CPU time of %s may be missing: %s", usage->sides[i].name, usage->sides[i].note);
+    if (text[0] == '\0' && usage->cpus_changed)
+        (void)snprintf(text, size, "a CPU came or went in the window");
+}
+
+void gather_evidence(const struct life *life, const struct study_phase *phase, const struct window *window,
+                     const char *rows_disagree, char *contradiction, size_t size, struct judge_evidence *evidence)
+{
+    const struct machine_usage *usage = &window->usage;
+    const struct side_usage *server = machine_usage_side(usage, "server");
+    const struct tool_result *tool = &window->tool;
+
+    check_identities(phase, tool, contradiction, size);
+    check_accounting(usage, contradiction, size);
+    *evidence = (struct judge_evidence){
+        .window_s = usage->window_s,
+        .generator_pct = usage->generator_busy_pct,
+        .shared_pct = usage->shared_busy_pct,
+        .server_cpu_s = total_of(server),
+        .database_cpu_s = total_of(machine_usage_side(usage, "postgres")),
+        .generator_cpu_s = total_of(machine_usage_side(usage, "generator")),
+        .shared_cpus = count_shared(usage),
+        .uses_database = life->run->setup.study.tests[life->test].uses_database,
+        .single_threaded = life->row->recipe->single_threaded,
+        .processes = (double)life->row->variant->processes,
+        .samples_active = window->has_samples ? known(window->samples.active) : NAN,
+        .samples_commit = window->has_samples ? known(window->samples.commit) : NAN,
+        .samples_lock = window->has_samples ? known(window->samples.lock) : NAN,
+        .responses_2xx = tool->responses_2xx,
+        .errors = tool->errors,
+        .mismatches = tool->mismatches,
+        .per_connection_min = tool->per_connection_min,
+        .per_connection_mean = tool->per_connection_mean,
+        .per_second = tool->per_second,
+        .per_second_count = tool->per_second_count,
+        .steal_pct_max = usage->disturbance.steal_pct_max,
+        .cpu_difference_s = server != NULL ? server->difference_s : NAN,
+        .cpu_resolution_s = server != NULL ? server->resolution_s : NAN,
+        .accounting_broken = contradiction[0] != '\0',
+        .accounting_text = contradiction[0] != '\0' ? contradiction : NULL,
+        .wrong_threads = (double)window->affinity.wrong,
+        .listener_foreign = window->has_listener && (!window->listener.ours || window->listener.foreign_sockets > 0),
+        .unconfirmed = rows_disagree,
+        .not_durable = life->run->not_durable && life->run->setup.study.tests[life->test].writes,
+        .suspended_s = usage->disturbance.suspended_s,
+        .clock_step_s = usage->disturbance.clock_step_s,
+    };
+}

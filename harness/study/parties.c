@@ -1,0 +1,231 @@
+#include "study/parties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fsx.h"
+#include "base/log.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "machine/child.h"
+#include "study/manifest.h"
+#include "study/request.h"
+#include "target/build.h"
+#include "target/jwt.h"
+
+static const int64_t version_patience_ns = 20 * CLOCK_NS_PER_S;
+enum { REVIVE_TRIES = 3 };
+
+static int take_locks(struct run *run, struct err *err)
+{
+    if (lock_state(run->state_dir, &run->lock, err) != 0)
+        return -1;
+    if (getenv("RESTBENCH_SHARE_CPUS") != NULL)
+        return 0;
+    if (!run->parts.split.pinned)
+        return lock_cpus(&run->parts.allowed, &run->lock, err);
+    if (lock_cpus(&run->parts.split.server, &run->lock, err) != 0)
+        return -1;
+    return lock_cpus(&run->parts.split.generator, &run->lock, err);
+}
+
+static int make_folders(struct run *run, struct err *err)
+{
+    run->work_dir = text_format("%s/run/work", run->state_dir);
+    if (fsx_remove_tree(run->work_dir, err) != 0)
+        return -1;
+    return fsx_mkdirs(run->work_dir, 0700, err);
+}
+
+static int open_database(struct run *run, struct err *err)
+{
+    const struct study *study = &run->setup.study;
+    struct database_spec spec = {.kind = study->has_database ? "postgresql" : "none",
+                                 .url = run->options->database,
+                                 .state_dir = run->state_dir,
+                                 .table = study->table,
+                                 .rows = study->rows,
+                                 .schema_path = study->schema_path,
+                                 .seed_path = study->seed_path,
+                                 .reset_path = study->reset_path,
+                                 .checksum_path = study->checksum_path,
+                                 .cpus = run->database_place.cpus,
+                                 .cgroup = &run->database_place.cgroup,
+                                 .sampler_cpus = &run->parts.split.generator};
+
+    run->database_spec = spec;
+    if (database_open(&run->database_spec, &run->database, err) != 0)
+        return -1;
+    if (run->database->ops->prepare == NULL)
+        return 0;
+    return run->database->ops->prepare(run->database, err);
+}
+
+int parties_revive_database(struct run *run, struct err *err)
+{
+    struct err cause = {0};
+
+    for (int i = 0; i < REVIVE_TRIES && !child_cancelled(); i++) {
+        char *one = NULL;
+
+        err_clear(&cause);
+        if (run->database != NULL && run->database->ops->value == NULL)
+            return 0;
+        if (run->database != NULL && run->database->ops->value(run->database, "SELECT 1", &one, &cause) == 0) {
+            free(one);
+            return 0;
+        }
+        manifest_note(run, "the database did not answer (%s); it is opened again", cause.text);
+        database_close(run->database);
+        run->database = NULL;
+        err_clear(&cause);
+        if (open_database(run, &cause) != 0)
+            clock_sleep_ns(CLOCK_NS_PER_S);
+    }
+    if (run->database != NULL)
+        return 0;
+    return err_set(err, "the database cannot be had any more: %s; the run can be continued with --resume", cause.text);
+}
+
+static int build_rows(struct run *run, struct err *err)
+{
+    struct rows *rows = &run->setup.rows;
+    size_t usable = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+        struct err cause = {0};
+        int64_t begin_ns = clock_mono_ns();
+        bool built;
+
+        if (child_cancelled())
+            return err_fail(err, "interrupted");
+        if (row->state == ROW_SKIPPED) {
+            log_line("skip       %s: %s", row->id, row->reason);
+            continue;
+        }
+        if (!row->recipe->observed && !build_is_ready(row, run->state_dir))
+            log_line("build      %s ...", row->id);
+        if (!row->recipe->observed && build_row(row, run->state_dir, &run->parts.allowed, &built, &cause) != 0) {
+            if (child_cancelled())
+                return err_fail(err, "interrupted");
+            row_set_state(row, ROW_FAILED, NULL, cause.text);
+            log_error("%s", cause.text);
+            continue;
+        }
+        usable++;
+        if (!row->recipe->observed && built)
+            log_line("build      %s %.0f s", row->id, (double)(clock_mono_ns() - begin_ns) / (double)CLOCK_NS_PER_S);
+    }
+    if (usable == 0)
+        return err_fail(err, "no server can be measured here: each lacks something (see above, and restbench list)");
+    return 0;
+}
+
+/* The tool's own version; one that is not installed is the user's mistake. */
+static int find_tool(struct run *run, struct err *err)
+{
+    const struct tool *tool = tool_find(run->options->tool != NULL ? run->options->tool : "restbench", err);
+    struct env env = {0};
+    struct child_spec spec = {.env = &env, .out = {.kind = CHILD_CAPTURE}, .err = {.kind = CHILD_SAME}};
+    struct child_result result = {0};
+    struct err ignored = {0};
+    struct pattern *pattern;
+
+    if (tool == NULL)
+        return -1;
+    run->tool = tool;
+    env_basic(&env);
+    if (tool->program != NULL) {
+        char *path = fsx_find_program(tool->program, env_get(&env, "PATH"));
+
+        if (path == NULL) {
+            env_free(&env);
+            return err_set(err, "--tool %s: no program %s in PATH; install it", tool->name, tool->program);
+        }
+        free(path);
+    }
+    spec.argv = tool->version_argv;
+    pattern = pattern_open_search("version", tool->version_pattern, &ignored);
+    /* Some tools exit with 1 after printing their version. */
+    if (pattern != NULL && spec.argv != NULL) {
+        (void)child_run(&spec, version_patience_ns, &result, &ignored);
+        if (result.out != NULL)
+            run->tool_version = pattern_find(pattern, result.out, strlen(result.out));
+    }
+    pattern_close(pattern);
+    child_result_free(&result);
+    env_free(&env);
+    return 0;
+}
+
+static int open_contract(struct run *run, struct err *err)
+{
+    if (run->setup.study.jwt && jwt_random_secret(&run->secret, err) != 0)
+        return -1;
+    if (run->setup.study.contract_path == NULL)
+        return 0;
+    run->has_contract = contract_load(run->setup.study.contract_path, &run->contract, err) == 0;
+    return run->has_contract ? 0 : -1;
+}
+
+/* Writes that the database does not put on disk are faster than any server's; the cells say so. */
+static void look_at_settings(struct run *run)
+{
+    static const char sql[] = "SELECT current_setting('fsync') || ' ' || current_setting('synchronous_commit')";
+    struct err ignored = {0};
+    char *value = NULL;
+
+    if (run->database->ops->value == NULL || run->database->ops->value(run->database, sql, &value, &ignored) != 0)
+        return;
+    run->not_durable = strstr(value, "off") != NULL;
+    free(value);
+}
+
+int parties_open(struct run *run, struct err *err)
+{
+    const struct study *study = &run->setup.study;
+
+    if (machine_open(study->cpus, &run->parts, err) != 0 || take_locks(run, err) != 0 || make_folders(run, err) != 0 ||
+        find_tool(run, err) != 0 || build_rows(run, err) != 0)
+        return -1;
+    if (run->parts.split.note[0] != '\0')
+        log_line("cpus       %s", run->parts.split.note);
+    place_open(&run->parts, "server", false, NULL, &run->server_place);
+    place_open(&run->parts, "postgres", false, NULL, &run->database_place);
+    place_open(&run->parts, "generator", true, NULL, &run->generator_place);
+    run->server_place.pin = study->after_start ? PLACE_PIN_AFTER_START : PLACE_PIN_BEFORE_EXEC;
+    if (run->server_place.reason[0] != '\0')
+        log_line("cgroups    none (%s): CPU time comes from /proc", run->server_place.reason);
+    if (open_contract(run, err) != 0 || open_database(run, err) != 0)
+        return -1;
+    look_at_settings(run);
+    return request_make_all(run, err);
+}
+
+int parties_close(struct run *run, struct err *err)
+{
+    int result = 0;
+
+    request_free_all(run);
+    database_close(run->database);
+    run->database = NULL;
+    if (run->has_contract)
+        contract_free(&run->contract);
+    run->has_contract = false;
+    if (place_close(&run->generator_place, err) != 0 || place_close(&run->server_place, err) != 0 ||
+        place_close(&run->database_place, err) != 0)
+        result = -1;
+    if (run->work_dir != NULL && fsx_remove_tree(run->work_dir, err) != 0)
+        result = -1;
+    free(run->work_dir);
+    free(run->secret);
+    free(run->tool_version);
+    run->work_dir = NULL;
+    run->secret = NULL;
+    run->tool_version = NULL;
+    lock_free(&run->lock);
+    machine_close(&run->parts);
+    return result;
+}
