@@ -85,6 +85,43 @@ COMPARISONS ?= 4000
 simulate: $(BUILD)/simulate-compare
 	@$(BUILD)/simulate-compare $(COMPARISONS)
 
+# Two servers, about three minutes; installs what is missing first, and says so.
+bench:
+	@./deps build run report
+	@$(MAKE) -s -j$(shell nproc) all
+	@./restbench run config/quick.json $(BENCH_ARGS)
+
+study:
+	@./deps build run report
+	@$(MAKE) -s -j$(shell nproc) all
+	@./restbench run config/study.json $(BENCH_ARGS)
+
+C_FILES    = $(shell git ls-files '*.c' '*.h' '*.cc')
+CHECKED    = $(shell git ls-files 'harness/*.c' 'harness/**/*.c')
+SHELL_FILES = deps .ci/run harness/tests/run-units
+
+# Everything that a machine can see: format, warnings (the build has -Werror), static analysis, shell scripts.
+check: all
+	@echo '  FORMAT'; clang-format --dry-run -Werror $(C_FILES)
+	@echo '  LONG FILES'; harness/tests/check-sizes
+	@echo '  CPPCHECK'; cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
+	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches --error-exitcode=1 -j$(shell nproc) \
+	    -D_GNU_SOURCE -DRESTBENCH_VERSION='""' -DRESTBENCH_PREFIX='""' \
+	    '-Djson_object_foreach(o,k,v)=while(json_next(o,&k,&v))' \
+	    '-Djson_array_foreach(a,i,v)=while(json_next(a,&i,&v))' -Iharness harness/base harness/machine \
+	    harness/load harness/tools harness/target harness/study harness/results harness/cli
+	@echo '  SHELLCHECK'; command -v shellcheck >/dev/null && shellcheck $(SHELL_FILES) || echo '  (no shellcheck here)'
+
+SHARE = $(DESTDIR)$(PREFIX)/share/restbench
+
+install: $(PROGRAM)
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/config $(SHARE)/sql $(SHARE)/servers $(SHARE)/data
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/restbench
+	install -m 644 config/*.json $(SHARE)/config
+	install -m 644 sql/*.sql $(SHARE)/sql
+	cp -R servers/. $(SHARE)/servers
+	cp -R data/published $(SHARE)/data
+
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cc')
 
