@@ -74,15 +74,31 @@ static bool is_reachable(const char *path)
     return reachable;
 }
 
-/* Root gives its rights away unless the recipe says otherwise, or nobody else could reach the build. */
-static int choose_user(const struct row *row, struct child_user *user, bool *other, struct err *err)
+/* The same of a program: by its path, or as PATH finds it. One that is not there is reported when it is started. */
+static bool is_program_reachable(const char *name, const struct row *row, const struct env *env)
+{
+    const char *path = env_get(env, "PATH");
+    char *found = strchr(name, '/') == NULL ? fsx_find_program(name, path != NULL ? path : "")
+                  : name[0] == '/'          ? text_dup(name)
+                                            : fsx_join(row->build_dir, name);
+    char *real = found != NULL ? realpath(found, NULL) : NULL;
+    bool reachable = real == NULL || (is_reachable(found) && is_reachable(real));
+
+    free(found);
+    free(real);
+    return reachable;
+}
+
+/* Root gives its rights away unless the recipe says otherwise, or nobody else could reach the build or the program. */
+static int choose_user(const struct row *row, const char *program, const struct env *env, struct child_user *user,
+                       bool *other, struct err *err)
 {
     const char *name = row->recipe->run_as;
 
     *other = false;
     if (geteuid() != 0 || strcmp(name, "root") == 0)
         return 0;
-    if (name[0] == '\0' && !is_reachable(row->build_dir))
+    if (name[0] == '\0' && (!is_reachable(row->build_dir) || !is_program_reachable(program, row, env)))
         return 0;
     *other = true;
     return child_user_find(name[0] != '\0' ? name : "nobody", user, err);
@@ -250,10 +266,13 @@ static int start_child(const struct server_spec *spec, struct server *server, st
     bool other_user;
     int result = -1;
 
-    if (choose_user(spec->row, &user, &other_user, err) != 0)
-        return err_prefix(err, "%s: run_as", spec->row->id);
     make_env(spec, server->port, &env);
     argv = expand_argv(spec->row->variant->run.argv, &env);
+    if (choose_user(spec->row, argv[0], &env, &user, &other_user, err) != 0) {
+        expand_free(argv);
+        env_free(&env);
+        return err_prefix(err, "%s: run_as", spec->row->id);
+    }
     child.argv = (const char *const *)argv;
     child.env = &env;
     child.user = other_user ? &user : NULL;
