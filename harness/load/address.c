@@ -11,6 +11,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+static bool is_loopback(const struct sockaddr *socket)
+{
+    if (socket->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)socket)->sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)socket)->sin6_addr);
+}
+
 static void set(struct address *address, const struct addrinfo *info)
 {
     char host[64] = "?";
@@ -18,6 +25,7 @@ static void set(struct address *address, const struct addrinfo *info)
 
     memcpy(&address->socket, info->ai_addr, info->ai_addrlen);
     address->len = info->ai_addrlen;
+    address->loopback = is_loopback(info->ai_addr);
     (void)getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, port, sizeof port,
                       NI_NUMERICHOST | NI_NUMERICSERV);
     (void)snprintf(address->text, sizeof address->text, info->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);

@@ -6,6 +6,7 @@
 #ifndef LOAD_ADDRESS_H
 #define LOAD_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -14,6 +15,7 @@
 struct address {
     struct sockaddr_storage socket;
     socklen_t len;
+    bool loopback;
     char text[80]; /* "127.0.0.1:8080", "[::1]:8080" */
 };
 

@@ -30,6 +30,9 @@ struct engine {
     void (*send)(struct worker *worker, struct conn *conn);
     /* Closes the socket; nothing more is reported for it. */
     void (*drop)(struct worker *worker, struct conn *conn);
+    /* Instead of drop() when the peer has ended a connection that has nothing more to read or to write: connect()
+     * follows. NULL: drop(). */
+    void (*redial)(struct worker *worker, struct conn *conn);
     /* Waits until `until_ns` (CLOCK_MONOTONIC) at most, or a wake-up, and handles what came. */
     void (*turn)(struct worker *worker, int64_t until_ns);
 };

@@ -115,23 +115,27 @@ static int send_at_once(struct worker *worker, struct conn *conn)
 static void engine_connect(struct worker *worker, struct conn *conn)
 {
     const struct address *address = &worker->plan->address;
+    bool again = conn->fd >= 0;
     int error;
 
-    conn->fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (conn->fd < 0) {
-        flow_connect_failed(worker, conn, errno);
-        return;
+    if (!again) {
+        conn->fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (conn->fd < 0) {
+            flow_connect_failed(worker, conn, errno);
+            return;
+        }
+        set_options(worker, conn);
     }
-    set_options(worker, conn);
     if (connect(conn->fd, (const struct sockaddr *)&address->socket, address->len) != 0 && errno != EINPROGRESS) {
         flow_connect_failed(worker, conn, errno);
         return;
     }
     error = send_at_once(worker, conn);
-    if (error == 0) {
-        watch(worker, conn, EPOLL_CTL_ADD, conn->sent < conn->request->len);
-    } else if (error == EAGAIN) {
-        watch(worker, conn, EPOLL_CTL_ADD, true);
+    if (error == 0 || error == EAGAIN) {
+        bool out = error == EAGAIN || conn->sent < conn->request->len;
+
+        if (!again || (out && !conn->wants_out))
+            watch(worker, conn, again ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, out);
     } else if (error == ECONNRESET || error == EPIPE) {
         /* It was open, and has ended. */
         conn->state = CONN_IDLE;
@@ -147,6 +151,16 @@ static void engine_drop(struct worker *worker, struct conn *conn)
     if (conn->fd >= 0)
         (void)close(conn->fd);
     conn->fd = -1;
+}
+
+static void engine_redial(struct worker *worker, struct conn *conn)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+
+    /* Our FIN is answered before shutdown() returns on loopback, only there. */
+    if (!worker->plan->address.loopback || shutdown(conn->fd, SHUT_WR) != 0 ||
+        connect(conn->fd, &nobody, sizeof nobody) != 0)
+        engine_drop(worker, conn);
 }
 
 static void engine_send(struct worker *worker, struct conn *conn)
@@ -298,5 +312,6 @@ const struct engine engine_epoll = {
     .connect = engine_connect,
     .send = engine_send,
     .drop = engine_drop,
+    .redial = engine_redial,
     .turn = engine_turn,
 };

@@ -45,9 +45,14 @@ static void back_off(struct worker *worker, struct conn *conn)
 
 static void reopen(struct worker *worker, struct conn *conn)
 {
-    shut(worker, conn);
-    if (!worker_reopens(worker))
+    if (!worker_reopens(worker)) {
+        shut(worker, conn);
         return;
+    }
+    if (conn->ended && conn->carried && conn->sent == conn->request->len && worker->engine->redial != NULL)
+        worker->engine->redial(worker, conn);
+    else
+        shut(worker, conn);
     worker->tally->reconnects++;
     flow_open(worker, conn);
 }

@@ -149,12 +149,14 @@ static int choose_engine(struct load *load, struct err *err)
         load->result.engine_reason = text_dup("asked for");
         return open_engine(load, strcmp(name, "epoll") == 0 ? &engine_epoll : &engine_uring, err);
     }
-    if (!load->plan.close) {
-        load->result.engine_reason = text_dup("connections are kept: one send and one recv a request cost least");
+    if (!load->plan.close || load->plan.address.loopback) {
+        load->result.engine_reason =
+            text_dup(load->plan.close ? "on loopback a socket is dialled again and again: epoll costs least"
+                                      : "connections are kept: one send and one recv a request cost least with epoll");
         return open_engine(load, &engine_epoll, err);
     }
     if (open_engine(load, &engine_uring, &why) == 0) {
-        load->result.engine_reason = text_dup("each request opens a connection: fewer system calls");
+        load->result.engine_reason = text_dup("each request opens a connection: fewer system calls with io_uring");
         return 0;
     }
     load->result.engine_reason = text_dup(why.text);
