@@ -8,6 +8,7 @@ The file (or the "server" object in it) is the plan:
     on               exceptions, the first that fits wins: {"total": 3 | {"every": 3} | {"from": 5} | {"below": 5},
                      "request": the same (count on its connection), "connection": the same, "steps": [...]}
     accept           steps done on a new connection before anything is read
+    address          to listen on (127.0.0.1)
     refuse           true: the port is bound, nobody listens
     deaf             true: connections stay in the listener's queue until the end
     listen_for       connections to accept before the listener is closed (later ones are refused)
@@ -238,12 +239,13 @@ class Connection:
 class Server:
     def __init__(self, plan):
         self.plan, self.counts, self.threads = plan, Counts(), []
-        self.listener = socket.socket()
+        address = plan.get("address", "127.0.0.1")
+        self.listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for option, name in ((socket.SO_RCVBUF, "receive_buffer"), (socket.SO_SNDBUF, "send_buffer")):
             if name in plan:
                 self.listener.setsockopt(socket.SOL_SOCKET, option, plan[name])
-        self.listener.bind(("127.0.0.1", 0))
+        self.listener.bind((address, 0))
         self.port = self.listener.getsockname()[1]
         if not plan.get("refuse"):
             self.listener.listen(1024)

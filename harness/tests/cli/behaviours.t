@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import socket
 import string
 import subprocess
 import sys
@@ -89,6 +90,9 @@ def run_case(case, engine):
         names = {"BODY": os.path.join(scratch, "body"), "SCRATCH": scratch}
         with open(names["BODY"], "wb") as file:
             file.write(b"x" * case.get("body_bytes", 0))
+        for name, text in case.get("files", {}).items():
+            with open(os.path.join(scratch, name), "wb") as file:
+                file.write(text.encode("latin-1"))
         server = misbehaving.Server(case.get("server", {}))
         server.start()
         names["PORT"] = str(server.port)
@@ -116,6 +120,23 @@ def run_case(case, engine):
 
 
 def guarded(case, engine):
+    """(faults, reason to skip)."""
+    address = case.get("server", {}).get("address")
+    if address and not can_bind(address):
+        return [], f"this machine has no address {address}"
+    return faults_of(case, engine), None
+
+
+def can_bind(address):
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+            probe.bind((address, 0))
+        return True
+    except OSError:
+        return False
+
+
+def faults_of(case, engine):
     try:
         return run_case(case, engine)
     except (KeyError, TypeError, IndexError, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -149,8 +170,8 @@ def main():
             results = [None if refused else pool.submit(guarded, case, engine) for _, case in cases]
             for (name, _), result in zip(cases, results):
                 number += 1
-                faults = result.result() if result else []
-                skip = f" # SKIP {refused.splitlines()[0]}" if refused else ""
+                faults, why = result.result() if result else ([], refused.splitlines()[0])
+                skip = f" # SKIP {why}" if why else ""
                 print(("not ok" if faults else "ok"), number, "-", engine, name + skip, flush=True)
                 for fault in faults:
                     print("#  ", fault.replace("\n", "\n#   "), flush=True)
