@@ -119,10 +119,10 @@ int check_row(const struct check_row_env *env, struct row *row, struct err *err)
     int result = 0;
 
     if (row->state == ROW_SKIPPED) {
-        line(&checked, true, row->id, row->reason, NULL);
+        line(&checked, true, "it can be run here", row->reason, NULL);
     } else if (fsx_mkdirs(logs, 0755, err) != 0) {
         result = -1;
-    } else if (!row->recipe->observed && build_row(row, env->state_dir, &env->machine->allowed, &built, &why) != 0) {
+    } else if (!row_is_observed(row) && build_row(row, env->state_dir, &env->machine->allowed, &built, &why) != 0) {
         line(&checked, false, "it builds", NULL, why.text);
     } else if (begin(&checked) == 0) {
         bool started = start(&checked, &why) == 0;

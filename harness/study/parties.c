@@ -107,7 +107,7 @@ static int build_rows(struct run *run, struct err *err)
         }
         if (!row->recipe->observed && !build_is_ready(row, run->state_dir))
             log_line("build      %s ...", row->id);
-        if (!row->recipe->observed && build_row(row, run->state_dir, &run->parts.allowed, &built, &cause) != 0) {
+        if (!row_is_observed(row) && build_row(row, run->state_dir, &run->parts.allowed, &built, &cause) != 0) {
             if (child_cancelled())
                 return err_fail(err, "interrupted");
             row_set_state(row, ROW_FAILED, NULL, cause.text);

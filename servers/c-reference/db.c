@@ -230,7 +230,7 @@ static void discard_notice(void *arg, const char *message)
 static void link_down(struct link *l)
 {
     if (l->pg && PQerrorMessage(l->pg)[0])
-        snprintf(db.error, sizeof db.error, "%s", PQerrorMessage(l->pg));
+        snprintf(db.error, sizeof db.error, "%.*s", (int)strcspn(PQerrorMessage(l->pg), "\n"), PQerrorMessage(l->pg));
     if (l->state == LINK_READY)
         db.ready--;
     unwatch(l);
