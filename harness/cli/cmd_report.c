@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -7,6 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report_files.h"
+#include "results/published.h"
 #include "results/record.h"
 #include "results/report_json.h"
 #include "results/report_term.h"
@@ -17,6 +19,8 @@ struct report_args {
     bool term;
     bool json;
     const char *out;
+    const char *against;
+    const char *reference;
 };
 
 static const struct opt report_opts[] = {
@@ -25,6 +29,11 @@ static const struct opt report_opts[] = {
      "tables for a terminal, to stdout; colours on a terminal only, none\n"
      "where NO_COLOR is set"},
     {0, "json", NULL, OPT_FLAG, offsetof(struct report_args, json), "all that a report shows, as JSON, to stdout"},
+    {0, "against", "published", OPT_STRING, offsetof(struct report_args, against),
+     "set the medians beside the study's: ratios, ranks, and which of its\n"
+     "conclusions hold here"},
+    {0, "reference", "TITLE", OPT_STRING, offsetof(struct report_args, reference),
+     "the row that ratios are to (the first that both have)"},
     {0, "out", "DIR", OPT_STRING, offsetof(struct report_args, out), "where the files go (reports)"},
     {0},
 };
@@ -51,7 +60,7 @@ static void warn(const struct record *record)
         log_line("%s; what was finished is reported", record->evidence.fault);
 }
 
-static int print_json(const struct record *records, size_t count, struct err *err)
+static int print_json(const struct record *records, json_t *const *published, size_t count, struct err *err)
 {
     json_t *runs = json_array();
     json_t *whole;
@@ -64,7 +73,7 @@ static int print_json(const struct record *records, size_t count, struct err *er
             json_decref(runs);
             return -1;
         }
-        (void)json_array_append_new(runs, report_json_run(&records[i], latencies));
+        (void)json_array_append_new(runs, report_json_run(&records[i], latencies, published[i]));
         latency_free_all(latencies, &records[i].cells);
     }
     whole = report_json_whole(runs);
@@ -75,7 +84,8 @@ static int print_json(const struct record *records, size_t count, struct err *er
     return 0;
 }
 
-static void print_text(const struct report_args *args, const struct record *records, size_t count)
+static void print_text(const struct report_args *args, const struct record *records, json_t *const *published,
+                       size_t count)
 {
     struct report_term_options options = report_term_detect();
     struct text text = {0};
@@ -87,20 +97,38 @@ static void print_text(const struct report_args *args, const struct record *reco
             tables_write(&records[i], &text);
         else
             report_term_write(&records[i], &options, &text);
+        if (published[i] != NULL)
+            published_write(published[i], &text);
     }
     (void)fwrite(text_string(&text), 1, text.len, stdout);
     text_free(&text);
 }
 
-static int report(const struct report_args *args, const struct record *records, size_t count, struct err *err)
+static int print(const struct report_args *args, const struct record *records, json_t *const *published, size_t count,
+                 struct err *err)
 {
     if (args->json)
-        return print_json(records, count, err);
+        return print_json(records, published, count, err);
     if (args->tables || args->term) {
-        print_text(args, records, count);
+        print_text(args, records, published, count);
         return fflush(stdout) == 0 ? 0 : err_sys(err, "stdout");
     }
-    return report_files_write(records, count, args->out != NULL ? args->out : "reports", err);
+    return report_files_write(records, published, count, args->out != NULL ? args->out : "reports", err);
+}
+
+static int report(const struct report_args *args, const struct record *records, size_t count, struct err *err)
+{
+    json_t **published = text_alloc(count * sizeof *published);
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && args->against != NULL && i < count; i++)
+        result = published_compare(&records[i], args->reference, &published[i], err);
+    if (result == 0)
+        result = print(args, records, published, count, err);
+    for (size_t i = 0; i < count; i++)
+        json_decref(published[i]);
+    free(published);
+    return result;
 }
 
 static int report_main(int argc, char **argv)
@@ -124,6 +152,11 @@ static int report_main(int argc, char **argv)
         (void)err_set(&err, "report: give a CSV, such as data/2026-11-30_no-auth.csv");
     if (args.tables + args.term + args.json > 1)
         (void)err_set(&err, "report: --tables, --term and --json exclude each other");
+    if (args.against != NULL && strcmp(args.against, "published") != 0)
+        (void)err_set(&err, "--against %s: only \"published\" is known; for two runs see restbench compare",
+                      args.against);
+    if (args.reference != NULL && args.against == NULL)
+        (void)err_set(&err, "--reference is for --against published");
     if (err.kind != ERR_NONE)
         return opts_exit(&err);
     records = text_alloc((size_t)operands * sizeof *records);

@@ -23,6 +23,7 @@ enum { CHART_RATES, CHART_CPU, CHART_LATENCY, CHARTS };
 /* What belongs to one record while its page is written. */
 struct page {
     const struct record *record;
+    json_t *published;
     struct latency *latencies; /* NULL: no details */
     char *files[CHARTS];       /* NULL: not drawn */
     char *no_charts;
@@ -99,9 +100,10 @@ static void draw_charts(struct page *page, const char *out)
     free(gnuplot);
 }
 
-static int open_page(const struct record *record, const char *out, struct page *page, struct err *err)
+static int open_page(const struct record *record, json_t *published, const char *out, struct page *page,
+                     struct err *err)
 {
-    *page = (struct page){.record = record};
+    *page = (struct page){.record = record, .published = published};
     if (record->details != NULL && latency_read(record->details, &record->cells, &page->latencies, err) != 0)
         return -1;
     draw_charts(page, out);
@@ -123,8 +125,11 @@ static void write_page(const struct page *page, const char *html, struct text *t
         {page->files[CHART_CPU], "CPU per request: server user, server kernel, PostgreSQL"},
         {page->files[CHART_LATENCY], "latency by percentile"},
     };
-    struct report_md_extras extras = {
-        .charts = charts, .chart_count = CHARTS, .no_charts = page->no_charts, .html = html};
+    struct report_md_extras extras = {.charts = charts,
+                                      .chart_count = CHARTS,
+                                      .no_charts = page->no_charts,
+                                      .html = html,
+                                      .published = page->published};
     char *path = record_beside(page->record->csv, "_ceiling.json");
     struct json_doc ceiling = {0};
     struct err err = {0};
@@ -146,7 +151,7 @@ static int write_html(const struct page *pages, size_t count, const char *path, 
     int result;
 
     for (size_t i = 0; i < count; i++)
-        parts[i] = (struct report_html_part){pages[i].record, pages[i].latencies};
+        parts[i] = (struct report_html_part){pages[i].record, pages[i].latencies, pages[i].published};
     result = report_html_write(parts, count, &html, &missing, err);
     if (result == 0)
         result = fsx_write_atomic(path, text_string(&html), html.len, 0644, err);
@@ -161,7 +166,8 @@ static int write_html(const struct page *pages, size_t count, const char *path, 
     return result;
 }
 
-int report_files_write(const struct record *records, size_t count, const char *out, struct err *err)
+int report_files_write(const struct record *records, json_t *const *published, size_t count, const char *out,
+                       struct err *err)
 {
     struct page *pages = text_alloc(count * sizeof *pages);
     char *md = text_format("%s/%s.md", out, records[0].name);
@@ -172,7 +178,7 @@ int report_files_write(const struct record *records, size_t count, const char *o
     int result = fsx_mkdirs(out, 0755, err);
 
     while (result == 0 && opened < count) {
-        result = open_page(&records[opened], out, &pages[opened], err);
+        result = open_page(&records[opened], published[opened], out, &pages[opened], err);
         opened += result == 0;
     }
     for (size_t i = 0; result == 0 && i < count; i++) {

@@ -93,7 +93,7 @@ static json_t *data_of(const struct report_html_part *parts, size_t count, struc
     json_t *runs = json_array();
 
     for (size_t i = 0; i < count; i++) {
-        json_t *run = report_json_run(parts[i].record, parts[i].latencies);
+        json_t *run = report_json_run(parts[i].record, parts[i].latencies, parts[i].published);
 
         (void)json_array_append_new(runs, run);
         if (parts[i].record->details != NULL && evidence(parts[i].record->details, run, err) != 0) {

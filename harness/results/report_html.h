@@ -16,6 +16,7 @@
 struct report_html_part {
     const struct record *record;
     const struct latency *latencies; /* NULL: no details */
+    json_t *published;               /* NULL: not compared with the study */
 };
 
 /* More groups of cells than this make no page for a browser. */

@@ -242,7 +242,7 @@ static json_t *copy_of(const struct record *record, const char *key)
     return value != NULL ? json_deep_copy(value) : json_null();
 }
 
-json_t *report_json_run(const struct record *record, const struct latency *latencies)
+json_t *report_json_run(const struct record *record, const struct latency *latencies, json_t *published)
 {
     const struct cells *cells = &record->cells;
     json_t *run = json_object();
@@ -279,6 +279,7 @@ json_t *report_json_run(const struct record *record, const struct latency *laten
     json_put(run, "cells", cell_list);
     json_put(run, "marks", marks_of(record));
     json_put(run, "not_measured", missing_of(record));
+    json_put(run, "published", published != NULL ? json_incref(published) : json_null());
     text_free(&can);
     text_free(&cannot);
     return run;

@@ -11,8 +11,8 @@
 #include "results/latency.h"
 #include "results/record.h"
 
-/* `latencies` NULL: without distributions. The caller's. */
-json_t *report_json_run(const struct record *record, const struct latency *latencies);
+/* `latencies` NULL: without distributions; `published` NULL: not compared with the study. The caller's. */
+json_t *report_json_run(const struct record *record, const struct latency *latencies, json_t *published);
 /* {"format": 1, "restbench": VERSION, "runs": [...]}; `runs` is stolen. */
 json_t *report_json_whole(json_t *runs);
 

@@ -5,6 +5,7 @@
 
 #include "results/conclude.h"
 #include "results/markdown.h"
+#include "results/published.h"
 #include "results/report_md_parts.h"
 #include "results/tables.h"
 
@@ -146,6 +147,8 @@ static void write_sections(const struct record *record, const struct report_md_e
         for_each_group(record, text, write_verdict_row);
     }
     report_md_write_ceiling(record, extras->ceiling, text);
+    if (extras->published != NULL)
+        published_write(extras->published, text);
     report_md_write_rows(record, text);
     report_md_write_machine(record, text);
     report_md_write_reading(record, text);

@@ -18,9 +18,10 @@ struct report_md_chart {
 struct report_md_extras {
     const struct report_md_chart *charts;
     size_t chart_count;
-    const char *no_charts; /* why some are missing; NULL: none is */
-    const char *html;      /* file of the page for browsers beside this one; NULL: none */
-    const json_t *ceiling; /* X_ceiling.json: what the database alone does; NULL: not measured */
+    const char *no_charts;   /* why some are missing; NULL: none is */
+    const char *html;        /* file of the page for browsers beside this one; NULL: none */
+    const json_t *ceiling;   /* X_ceiling.json: what the database alone does; NULL: not measured */
+    const json_t *published; /* the comparison with the study; NULL: none was asked for */
 };
 
 void report_md_write(const struct record *record, const struct report_md_extras *extras, struct text *text);

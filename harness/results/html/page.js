@@ -1,7 +1,7 @@
 /* The page: one state (run, test, connections, hidden servers, sorting), kept in the address; everything is drawn from it. */
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
-const state = { run: 0, test: "", connections: 0, hidden: new Set(), limits: { sort: "rate", down: true }, cells: { sort: "", down: false } };
+const state = { run: 0, test: "", connections: 0, hidden: new Set(), limits: { sort: "rate", down: true }, cells: { sort: "", down: false }, published: {} };
 
 function readAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
@@ -241,6 +241,35 @@ function drawRest() {
   raw.append(" · check: ", element("code", `restbench verify ${run.csv}`));
 }
 
+/* The study's conclusions, and its medians as ratios to one row beside ours. */
+function drawPublished() {
+  const published = theRun().published;
+  byId("published").hidden = !published;
+  if (!published) return;
+  const held = published.conclusions.filter((item) => item.outcome === "holds").length;
+  const decided = published.conclusions.filter((item) => item.outcome !== "cannot be decided").length;
+  byId("published").querySelector(".hint").textContent = `${decided} of ${published.conclusions.length} conclusions can be decided from this run, ${held} hold. Ratios are to ${published.reference}; rank 1 is best.`;
+  fillTable(byId("table-conclusions"), [
+    { key: "text", title: "the study's conclusion", kind: "text", className: "wrap", value: (item) => item.text },
+    { key: "outcome", title: "here", kind: "text", value: (item) => item.outcome },
+    { key: "why", title: "because", kind: "text", className: "wrap", value: (item) => item.why },
+  ], published.conclusions, {}, () => {}, null);
+  const items = published.tables.flatMap((table) => table.rows.map((row) => ({ ...row, table })));
+  fillTable(byId("table-published"), [
+    { key: "figure", title: "figure", kind: "text", value: (item) => item.table.figure },
+    { key: "test", title: "test", kind: "text", value: (item) => item.table.title || "all" },
+    { key: "connections", title: "conn.", kind: "number", digits: 0, value: (item) => item.table.connections },
+    { key: "row", title: "server", kind: "text", className: "title", value: (item) => item.row },
+    { key: "published", title: "published", kind: "number", digits: 1, value: (item) => item.published },
+    { key: "here", title: "here", kind: "number", digits: 1, value: (item) => item.here },
+    { key: "theirs", title: "ratio published", kind: "number", digits: 2, value: (item) => item.published_ratio },
+    { key: "ours", title: "ratio here", kind: "number", digits: 2, value: (item) => item.ratio },
+    { key: "rankThere", title: "rank published", kind: "number", digits: 0, value: (item) => item.published_rank },
+    { key: "rankHere", title: "rank here", kind: "number", digits: 0, value: (item) => item.rank },
+    { key: "spearman", title: "rank correlation", kind: "number", digits: 2, value: (item) => item.table.spearman },
+  ], items.filter((item) => !item.table.test || (item.table.test === state.test && !state.hidden.has(item.row))), state.published, drawPublished, null);
+}
+
 function openEvidence(cell) {
   const dialog = byId("evidence");
   const found = (theRun().evidence || []).filter((item) => item.row.title === cell.row && item.test === cell.test && item.phase.connections === cell.connections);
@@ -270,6 +299,7 @@ function drawAll() {
   drawLatency();
   drawSeconds();
   drawCells();
+  drawPublished();
   drawRest();
 }
 

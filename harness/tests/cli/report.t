@@ -200,6 +200,32 @@ t.has(t.run("report", "--tables", doubled).err, "2 lines repeat a cell", "a cell
 with open(path.replace(".csv", "_details.jsonl"), "a", encoding="utf-8") as file:
     file.write('{"format":1,')
 t.has(t.run("report", "--tables", path).err, "_details.jsonl:25:", "a cut line of the details is named")
+
+# Beside the published study.
+got = t.run("report", "--json", "--against", "published", GOLDEN)
+published = json.loads(got.out)["runs"][0]["published"]
+t.is_((got.status, {table["spearman"] for table in published["tables"]}), (0, {1.0}), "the study against itself: every rank correlation is 1", got.err)
+t.is_([row for table in published["tables"] for row in table["rows"] if abs(row["ratio"] - row["published_ratio"]) > 0.02], [], "and every ratio the same")
+t.ok(all(item["outcome"] != "does not hold" for item in published["conclusions"]), "and no conclusion fails", published["conclusions"])
+validate(json.loads(got.out), "report.schema.json")
+jwt = t.run("report", "--tables", "--against", "published", os.path.join(CASES, "golden", "2026-11-06_jwt.csv"))
+t.has(jwt.out, "The study's run 2026-11-06_jwt", "a run with tokens is set beside the one with tokens")
+cells, machine = run_files.make(titles=("Rust 1.70 · axum", "Go 1.19.8 · net/http", "Mine"))
+path = run_files.write(t.folder, cells, machine)
+got = t.run("report", "--json", "--against", "published", "--reference", "Go 9 · net/http", path)
+published = json.loads(got.out)["runs"][0]["published"]
+t.is_(published["reference"], "Go 1.19.8 · net/http", "rows are paired by title without versions", got.err)
+t.is_(published["only_here"], ["Mine"], "what the study lacks is named")
+outcome = {item["text"]: item["outcome"] for item in published["conclusions"]}
+t.is_(outcome["Rust answers more Select 1 requests than Go"], "does not hold", "a conclusion that fails")
+t.is_(outcome["Go answers more Select 1 requests than Kestrel"], "cannot be decided", "one that lacks its row")
+t.is_(outcome["Select 1 record is not limited by the load generator"], "holds", "one that verdicts decide")
+t.ok(all(table["spearman"] is None for table in published["tables"]), "two rows have no rank correlation")
+t.is_(t.run("report", "--against", "published", "--reference", "Mine", path).status, 2, "a reference that the study lacks")
+cells, machine = run_files.make(titles=("A", "B"))
+got = t.run("report", "--tables", "--against", "published", run_files.write(t.folder, cells, machine))
+t.ok(got.status == 2 and "no row of the published study" in got.err, "nothing in common", got.err)
+t.is_(t.run("report", "--against", "mine", GOLDEN).status, 2, "only the published study is known")
 t.is_(t.run("report", "--tables", "--json", GOLDEN).status, 2, "two forms at once are refused")
 t.is_(t.run("report").status, 2, "no file is refused")
 t.done()
