@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -80,10 +79,25 @@ static int place_descriptors(struct child_plan *plan)
     return 0;
 }
 
+/*
+ * The system calls, because glibc's functions of these names change all threads of a process: they take locks and send
+ * signals, which is nothing for the copy of a process with threads. On 32 bits the calls without 32 are of 16 bits.
+ */
+#ifdef SYS_setresuid32
+#define CALL_SETGROUPS SYS_setgroups32
+#define CALL_SETRESGID SYS_setresgid32
+#define CALL_SETRESUID SYS_setresuid32
+#else
+#define CALL_SETGROUPS SYS_setgroups
+#define CALL_SETRESGID SYS_setresgid
+#define CALL_SETRESUID SYS_setresuid
+#endif
+
 static int change_user(const struct child_user *user)
 {
-    return setgroups(user->group_count, user->groups) != 0 || setresgid(user->gid, user->gid, user->gid) != 0 ||
-                   setresuid(user->uid, user->uid, user->uid) != 0
+    return syscall(CALL_SETGROUPS, user->group_count, user->groups) != 0 ||
+                   syscall(CALL_SETRESGID, user->gid, user->gid, user->gid) != 0 ||
+                   syscall(CALL_SETRESUID, user->uid, user->uid, user->uid) != 0
                ? -1
                : 0;
 }
