@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "machine/cgroup.h"
 #include "machine/child_exec.h"
-#include "machine/limits.h"
+#include "machine/login.h"
 #include "machine/pump.h"
 #include "machine/reaper.h"
 
@@ -255,7 +255,7 @@ json_t *child_spec_to_json(const struct child_spec *spec)
     json_put(object, "cpus", cpus != NULL ? json_string(cpus) : json_null());
     json_put(object, "user", spec->user != NULL ? json_string(spec->user->name) : json_null());
     json_put(object, "umask", json_string("022"));
-    json_put(object, "limits", limits_to_json());
+    json_put(object, "limits", login_limits_to_json());
     free(cpus);
     return object;
 }

@@ -3,8 +3,8 @@
  * builds and version commands alike):
  *
  *   the environment of its spec and no other variable; default signal dispositions and an empty mask; descriptors 0 to
- *   2 and those of its spec; the resource limits of the login that started restbench; a session and process group of
- *   its own without a terminal; umask 022; its folder; its CPUs, cgroup and user, all set before exec.
+ *   2 and those of its spec; the resource limits (and CPUs) of the login that started restbench; a session and process
+ * group of its own without a terminal; umask 022; its folder; its CPUs, cgroup and user, all set before exec.
  *
  * Recipe:
  *   1. struct env env = {0}; env_basic(&env); env_set(...)
@@ -81,7 +81,7 @@ struct child_spec {
     struct child_output err;
     const struct child_fd *fds;
     size_t fd_count;
-    const struct cpus *cpus;       /* NULL: those of the caller */
+    const struct cpus *cpus;       /* NULL: those that restbench was started with, not those it moved to */
     const struct cgroup *cgroup;   /* NULL, or without a group: none */
     bool cgroup_shared;            /* others live in that cgroup too: child_stop() leaves them alone */
     const struct child_user *user; /* NULL: ours */

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "machine/limits.h"
+#include "machine/login.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
@@ -102,6 +102,17 @@ static int change_user(const struct child_user *user)
                : 0;
 }
 
+static int set_cpus(const struct cpus *cpus)
+{
+    const struct cpus *login = login_cpus();
+
+    if (cpus != NULL)
+        return (int)syscall(SYS_sched_setaffinity, 0, cpus->bytes, cpus->mask);
+    /* Somebody may have taken CPUs from us meanwhile; then ours are the best there are. */
+    (void)syscall(SYS_sched_setaffinity, 0, login->bytes, login->mask);
+    return 0;
+}
+
 void child_exec(struct child_plan *plan)
 {
     const struct child_spec *spec = plan->spec;
@@ -115,9 +126,9 @@ void child_exec(struct child_plan *plan)
         fail(plan, STEP_DESCRIPTORS);
     if (plan->cgroup_procs >= 0 && write(plan->cgroup_procs, "0", 1) != 1)
         fail(plan, STEP_CGROUP);
-    if (spec->cpus != NULL && syscall(SYS_sched_setaffinity, 0, spec->cpus->bytes, spec->cpus->mask) != 0)
+    if (set_cpus(spec->cpus) != 0)
         fail(plan, STEP_CPUS);
-    if (limits_restore() != 0)
+    if (login_restore() != 0)
         fail(plan, STEP_LIMITS);
     (void)umask(022);
     if (spec->user != NULL && change_user(spec->user) != 0)

@@ -61,7 +61,7 @@ void place_open(const struct machine *machine, const char *name, bool on_generat
 {
     struct err err = {0};
 
-    *place = (struct place){.on_generator_cpus = on_generator_cpus, .allowed = &machine->allowed};
+    *place = (struct place){.on_generator_cpus = on_generator_cpus};
     (void)snprintf(place->name, sizeof place->name, "%s", name);
     if (machine->split.pinned)
         place->cpus = on_generator_cpus ? &machine->split.generator : &machine->split.server;
@@ -83,8 +83,8 @@ static struct child_spec fill(const struct place *place, const struct child_spec
 {
     struct child_spec filled = *spec;
 
-    /* Not NULL, which would be the CPUs that we moved to ourselves. */
-    filled.cpus = place->cpus != NULL && place->pin == PLACE_PIN_BEFORE_EXEC ? place->cpus : place->allowed;
+    if (place->pin == PLACE_PIN_BEFORE_EXEC)
+        filled.cpus = place->cpus;
     if (place->user.name[0] != '\0')
         filled.user = &place->user;
     if (filled.death_signal == 0)

@@ -7,9 +7,6 @@
  *   place_start(&place, &spec, &child, &err) ... place_stop(&place, &child, grace, &err)       any number of times
  *   place_close(&place, &err); machine_close(&machine)
  *
- * machine_open() moves this process to the generator's CPUs; a child that shall have all of them (a build) is started
- * with .cpus = &machine.allowed.
- *
  * A place that could get no cgroup works all the same; `place.reason` says why there is none. place_stop() leaves no
  * process behind that was ever started there, orphans and daemons included.
  */
@@ -40,7 +37,6 @@ enum place_pin {
 struct place {
     char name[32];
     const struct cpus *cpus; /* borrowed from the machine; NULL: unpinned */
-    const struct cpus *allowed;
     bool on_generator_cpus;
     enum place_pin pin;
     struct cgroup cgroup;

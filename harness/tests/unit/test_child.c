@@ -17,7 +17,7 @@
 #include "machine/cgroup.h"
 #include "machine/child.h"
 #include "machine/cpus.h"
-#include "machine/limits.h"
+#include "machine/login.h"
 
 #define LONG_NS (60 * CLOCK_NS_PER_S)
 #define SH(script) ((const char *const[]){"/bin/sh", "-c", script, NULL})
@@ -150,7 +150,7 @@ static void three_descriptors_and_those_given(void **state)
 
 static void limits_of_the_login(void **state)
 {
-    struct rlimit login = limits_get(RLIMIT_NOFILE);
+    struct rlimit login = login_limit(RLIMIT_NOFILE);
     struct rlimit changed = {.rlim_cur = login.rlim_cur / 2, .rlim_max = login.rlim_max};
     struct child_result result;
     char expected[64];
@@ -220,6 +220,7 @@ static void pinned_before_exec(void **state)
     struct child_result result;
     struct err err = {0};
     char expected[64];
+    char *list;
 
     (void)state;
     assert_int_equal(cpus_allowed(&allowed, &err), 0);
@@ -228,6 +229,16 @@ static void pinned_before_exec(void **state)
     assert_int_equal(child_run(&spec, LONG_NS, &result, &err), 0);
     (void)snprintf(expected, sizeof expected, "Cpus_allowed_list:\t%d\n", cpus_next(&one, -1));
     assert_string_equal(result.out, expected);
+    child_result_free(&result);
+    /* We may have moved; a child that asks for nothing gets what the login had. */
+    assert_int_equal(cpus_apply(&one, &err), 0);
+    spec.cpus = NULL;
+    assert_int_equal(child_run(&spec, LONG_NS, &result, &err), 0);
+    assert_int_equal(cpus_apply(&allowed, &err), 0);
+    list = cpus_format(&allowed);
+    (void)snprintf(expected, sizeof expected, "Cpus_allowed_list:\t%s\n", list);
+    assert_string_equal(result.out, expected);
+    free(list);
     child_result_free(&result);
     cpus_free(&allowed);
     cpus_free(&one);

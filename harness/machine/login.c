@@ -1,4 +1,4 @@
-#include "machine/limits.h"
+#include "machine/login.h"
 
 #include "base/json.h"
 
@@ -16,15 +16,24 @@ static const struct {
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static struct rlimit saved[KINDS];
+static struct cpus saved_cpus;
 
 __attribute__((constructor)) static void save(void)
 {
+    struct err ignored = {0};
+
     for (size_t i = 0; i < KINDS; i++)
         if (getrlimit((__rlimit_resource_t)kinds[i].resource, &saved[i]) != 0)
             saved[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    (void)cpus_allowed(&saved_cpus, &ignored);
 }
 
-int limits_restore(void)
+const struct cpus *login_cpus(void)
+{
+    return &saved_cpus;
+}
+
+int login_restore(void)
 {
     for (size_t i = 0; i < KINDS; i++) {
         struct rlimit now;
@@ -38,7 +47,7 @@ int limits_restore(void)
     return 0;
 }
 
-struct rlimit limits_get(int resource)
+struct rlimit login_limit(int resource)
 {
     for (size_t i = 0; i < KINDS; i++)
         if (kinds[i].resource == resource)
@@ -51,7 +60,7 @@ static json_t *limit_json(rlim_t value)
     return value == RLIM_INFINITY ? json_null() : json_integer((json_int_t)value);
 }
 
-json_t *limits_to_json(void)
+json_t *login_limits_to_json(void)
 {
     json_t *object = json_object();
 
