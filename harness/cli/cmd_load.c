@@ -22,6 +22,7 @@ struct load_args {
     int64_t requests;
     const char *method;
     struct opt_list headers;
+    const char *headers_file;
     const char *body;
     const char *body_file;
     const char *timeout;
@@ -47,6 +48,8 @@ static const struct opt opts[] = {
     {'n', "requests", "N", OPT_COUNT, AT(requests), "exactly so many requests, instead of a time"},
     {'m', "method", "NAME", OPT_STRING, AT(method), "method (GET); sent as written"},
     {'H', "header", "'NAME: VALUE'", OPT_LIST, AT(headers), "a header; may be given several times"},
+    {0, "headers", "FILE", OPT_STRING, AT(headers_file),
+     "more headers, one a line: for values that others may not see"},
     {'b', "body", "TEXT", OPT_STRING, AT(body), "body of the request"},
     {'f', "body-file", "FILE", OPT_STRING, AT(body_file), "body of the request, from a file"},
     {'t', "timeout", "DUR", OPT_STRING, AT(timeout), "for one answer, and for one connection (2s)"},
@@ -108,6 +111,23 @@ static int parse_timeout(const char *given, int64_t *ns, struct err *err)
                        given);
     if (text_parse_duration(given, ns) != 0)
         return err_set(err, "-t %s: give a duration such as 2s or 500ms", given);
+    return 0;
+}
+
+/* Adds the lines of --headers behind those of -H; they are borrowed from `*lines`, which is the caller's. */
+static int read_headers(struct load_args *args, char **lines, struct err *err)
+{
+    struct opt_list *list = &args->headers;
+    size_t len;
+
+    if (args->headers_file == NULL)
+        return 0;
+    if (fsx_read(args->headers_file, BODY_LIMIT, lines, &len, err) != 0)
+        return -1;
+    for (char *line = strtok(*lines, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        list->items = text_realloc(list->items, list->count + 1, sizeof *list->items);
+        list->items[list->count++] = line;
+    }
     return 0;
 }
 
@@ -268,6 +288,7 @@ static int main_load(int argc, char **argv)
     struct shown shown;
     char *body = NULL;
     char *expected = NULL;
+    char *header_lines = NULL;
     int operands = 0;
     bool json = false;
     int status = 2;
@@ -285,9 +306,9 @@ static int main_load(int argc, char **argv)
     if (operands != 1)
         (void)err_set(&err, operands == 0 ? "load: give the URL; see restbench load --help"
                                           : "load: one URL, and options before or behind it");
-    if (err.kind == ERR_NONE && make_options(&args, &options, &err) == 0 &&
-        parse_print(args.print, &shown, &err) == 0 && parse_format(args.format, &json, &err) == 0 &&
-        read_files(&args, &options, &body, &expected, &err) == 0) {
+    if (err.kind == ERR_NONE && read_headers(&args, &header_lines, &err) == 0 &&
+        make_options(&args, &options, &err) == 0 && parse_print(args.print, &shown, &err) == 0 &&
+        parse_format(args.format, &json, &err) == 0 && read_files(&args, &options, &body, &expected, &err) == 0) {
         options.url = argv[1];
         if (shown.progress && log_is_terminal())
             options.tick = show_progress;
@@ -298,6 +319,7 @@ static int main_load(int argc, char **argv)
     }
     free(body);
     free(expected);
+    free(header_lines);
     free(args.headers.items);
     if (err.kind != ERR_NONE && signal_number == 0)
         return opts_exit(&err);

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fsx.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/report_files.h"
 #include "machine/child.h"
 #include "results/record.h"
-#include "results/tables.h"
+#include "results/report_term.h"
 #include "study/interrupt.h"
 #include "study/run.h"
 
@@ -47,20 +49,35 @@ static const struct opt run_opts[] = {
     {0},
 };
 
-static void print_tables(const char *csv)
+/* Tables to stdout, pages into reports/ beside the data folder. */
+static void report(const struct run_options *options, const char *csv)
 {
+    struct report_term_options how = report_term_detect();
     struct record record;
     struct text text = {0};
     struct err err = {0};
+    char *data;
+    char *beside;
+    char *out;
 
     if (record_open(csv, &record, &err) != 0) {
         log_error("%s", err.text);
         return;
     }
-    tables_write(&record, &text);
+    report_term_write(&record, &how, &text);
     (void)fwrite(text_string(&text), 1, text.len, stdout);
     (void)fflush(stdout);
     text_free(&text);
+    data = text_dup(options->data != NULL ? options->data : "data");
+    while (strlen(data) > 1 && data[strlen(data) - 1] == '/')
+        data[strlen(data) - 1] = '\0';
+    beside = fsx_dirname(data);
+    out = fsx_join(strcmp(beside, ".") == 0 ? "" : beside, "reports");
+    if (report_files_write(&record, (json_t *[]){NULL}, 1, out, &err) != 0)
+        log_error("%s", err.text);
+    free(data);
+    free(beside);
+    free(out);
     record_close(&record);
 }
 
@@ -69,6 +86,8 @@ static void say_done(const struct run_outcome *outcome)
     log_line("done       %zu cells, %.0f errors, %zu marks%s", outcome->measured, outcome->errors, outcome->marks,
              outcome->failed > 0 ? "; something failed, see above and below the tables" : "");
     log_line("raw data   %s", outcome->csv_path);
+    if (!outcome->complete)
+        log_line("next       the same command with --resume goes on where this one stopped");
 }
 
 /* The person's own command line, so a shell reads it; what it needs comes in its environment. */
@@ -139,7 +158,7 @@ static int main_run(int argc, char **argv)
     if (err.kind == ERR_NONE)
         (void)run_study(&options, &outcome, &err);
     if (outcome.csv_path != NULL && outcome.complete)
-        print_tables(outcome.csv_path);
+        report(&options, outcome.csv_path);
     if (outcome.csv_path != NULL)
         say_done(&outcome);
     status = err.kind != ERR_NONE ? opts_exit(&err) : exit_status(&options, &outcome);

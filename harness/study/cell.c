@@ -106,12 +106,14 @@ static json_t *window_json(const struct window *window)
     return object;
 }
 
-static json_t *tool_json(const struct run *run, const struct window *window)
+static json_t *tool_json(const struct run *run, size_t test, const struct window *window)
 {
     json_t *object = json_object();
+    int64_t every = run->requests[test].expect_every;
 
     json_put(object, "name", json_string(run->tool->name));
     json_put(object, "version", run->tool_version != NULL ? json_string(run->tool_version) : json_null());
+    json_put(object, "compared_one_in", every > 0 ? json_integer(every) : json_null());
     json_put(object, "notes", json_incref(window->tool.notes));
     return object;
 }
@@ -167,7 +169,7 @@ static json_t *details_json(const struct life *life, const struct plan_cell *cel
     json_put(details, "utc", json_string(line->utc));
     json_put(details, "attempt", json_integer(attempt));
     json_put(details, "csv", csv_json(line));
-    json_put(details, "tool", tool_json(run, window));
+    json_put(details, "tool", tool_json(run, cell->test, window));
     json_put(details, "load", json_incref(window->tool.report));
     json_put(details, "window", window_json(window));
     json_put(details, "cpu", machine_usage_to_json(&window->usage));

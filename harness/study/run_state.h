@@ -17,9 +17,10 @@
 
 /* What a test sends and must get back; files lie in the run's work folder. */
 struct run_request {
-    char *body_path;   /* NULL: no body */
-    char *expect_json; /* what a right answer's body means; NULL: anything */
-    char **headers;    /* with the token, NULL-terminated */
+    char *body_path;      /* NULL: no body */
+    char *expect_json;    /* what a right answer's body means; NULL: anything */
+    int64_t expect_every; /* one answer in so many is compared under load */
+    char **headers;       /* with the token, NULL-terminated */
 };
 
 struct run {
