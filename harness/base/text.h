@@ -64,6 +64,8 @@ bool text_is_title(const char *string);
 void text_add_visible(struct text *text, const char *bytes, size_t len);
 /* Columns on a terminal: wide (East Asian) characters count two, combining ones none. */
 size_t text_width(const char *utf8);
+/* Adds the string and blanks up to `width` columns: behind it, or with `right` before it. */
+void text_add_padded(struct text *text, const char *utf8, size_t width, bool right);
 /* Edit distance, for "nearest: ..." in messages. */
 size_t text_distance(const char *a, const char *b);
 

@@ -130,3 +130,14 @@ size_t text_distance(const char *a, const char *b)
     free(row);
     return result;
 }
+
+void text_add_padded(struct text *text, const char *utf8, size_t width, bool right)
+{
+    size_t own = text_width(utf8);
+
+    for (size_t i = own; right && i < width; i++)
+        text_add_char(text, ' ');
+    text_add(text, utf8);
+    for (size_t i = own; !right && i < width; i++)
+        text_add_char(text, ' ');
+}

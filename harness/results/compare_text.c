@@ -4,24 +4,12 @@
 
 #include "results/compare.h"
 
-static void pad(struct text *text, const char *string, size_t width, bool right)
-{
-    size_t own = text_width(string);
-    size_t blanks = own < width ? width - own : 0;
-
-    for (size_t i = 0; right && i < blanks; i++)
-        text_add_char(text, ' ');
-    text_add(text, string);
-    for (size_t i = 0; !right && i < blanks; i++)
-        text_add_char(text, ' ');
-}
-
 static void add_column(struct text *text, void (*add)(struct text *, double), double value, size_t width)
 {
     struct text figure = {0};
 
     add(&figure, value);
-    pad(text, text_string(&figure), width, true);
+    text_add_padded(text, text_string(&figure), width, true);
     text_free(&figure);
 }
 
@@ -83,12 +71,12 @@ static void write_result(const struct compare *compare, const struct compare_res
     char *interval = compare_interval(result);
     char *name = *cell != '\0' ? text_format("  %s", cell) : text_dup(compare->rows[result->row].label);
 
-    pad(text, name, width, false);
+    text_add_padded(text, name, width, false);
     add_column(text, compare_add_figure, result->base, 8);
     add_column(text, compare_add_figure, result->head, 9);
     add_column(text, compare_add_pct, infer_pct(result->infer.change), 10);
     text_add(text, "  ");
-    pad(text, interval, 16, false);
+    text_add_padded(text, interval, 16, false);
     text_addf(text, "  %s\n", result->words);
     free(name);
     free(interval);
@@ -108,7 +96,7 @@ static void write_metric(const struct compare *compare, enum compare_metric metr
         if (last == SIZE_MAX) {
             text_addf(text, "\n%s, %s (%s is better)\n", kind->title, kind->unit,
                       kind->higher_is_better ? "more" : "less");
-            pad(text, "", width, false);
+            text_add_padded(text, "", width, false);
             text_add(text, "    base     head    change  95 % interval     verdict\n");
         }
         if (result->row != last && result->pair != SIZE_MAX)
