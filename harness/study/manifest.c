@@ -205,6 +205,7 @@ int manifest_continue(struct run *run, json_t *machine, struct err *err)
     json_put(resume, "mixed", differences.len > 0 ? json_string(differences.data) : json_null());
     (void)json_array_append_new(json_object_get(run->machine, "resumes"), resume);
     json_put(run->machine, "rounds", json_integer(run->setup.study.rounds));
+    json_put(json_object_get(run->machine, "run"), "complete", json_false());
     if (differences.len > 0)
         manifest_note(run, "mixed data: changed since it began: %s", differences.data);
     text_free(&differences);

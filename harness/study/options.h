@@ -31,6 +31,9 @@ struct run_options {
     bool dry_run;
     const char *log;
     const char *on_finish;
+    /* Asked between rounds, when `rounds` of them are whole and there are more to come: true ends the run there. */
+    bool (*is_enough)(const char *csv, int64_t rounds, void *context);
+    void *context;
     char **argv; /* the whole command, for the record */
     int argc;
 };

@@ -15,6 +15,7 @@
 #include "study/manifest.h"
 #include "study/parties.h"
 #include "study/run_state.h"
+#include "study/until.h"
 
 enum { ATTEMPTS = 2 };
 
@@ -144,6 +145,63 @@ static int measure_cell(struct run *run, struct life *life, size_t index, struct
     return result;
 }
 
+/* --until: every cell's interval is within the bound. */
+static bool is_until_reached(const struct run *run, int64_t rounds)
+{
+    struct until until;
+    struct err err = {0};
+    bool reached;
+
+    if (run->options->until_pct <= 0 || rounds < UNTIL_ROUNDS_LEAST)
+        return false;
+    if (until_look(run->store.csv_path, run->options->until_pct, &until, &err) != 0) {
+        log_error("--until: %s", err.text);
+        return false;
+    }
+    reached = until.beyond == 0;
+    log_line("until      %lld rounds: %zu of %zu medians are within %g %%%s", (long long)rounds,
+             until.cells - until.beyond, until.cells, run->options->until_pct, reached ? ": enough" : "");
+    until_free(&until);
+    return reached;
+}
+
+/* Before the first cell of a round: whether the rounds so far are enough. */
+static bool is_enough(struct run *run, size_t index)
+{
+    const struct plan_cell *cells = run->setup.plan.cells;
+    const struct run_options *options = run->options;
+    int64_t rounds;
+    bool open = false;
+
+    if (index == 0 || cells[index].round == cells[index - 1].round)
+        return false;
+    rounds = (int64_t)cells[index - 1].round;
+    for (size_t i = index; i < run->setup.plan.count && cells[i].round == cells[index].round; i++)
+        open = open || !run->finished[i];
+    if (!open)
+        return false;
+    if (!(options->is_enough != NULL ? options->is_enough(run->store.csv_path, rounds, options->context)
+                                     : is_until_reached(run, rounds)))
+        return false;
+    run->setup.study.rounds = rounds;
+    json_put(run->machine, "rounds", json_integer(rounds));
+    return true;
+}
+
+/* What --until did not bring within its bound, by name. */
+static void say_until(const struct run *run)
+{
+    struct until until;
+    struct err err = {0};
+
+    if (run->options->until_pct <= 0 || until_look(run->store.csv_path, run->options->until_pct, &until, &err) != 0)
+        return;
+    if (until.beyond > 0)
+        log_line("until      not within %g %% after %lld rounds: %s", run->options->until_pct,
+                 (long long)run->setup.study.rounds, text_string(&until.names));
+    until_free(&until);
+}
+
 static int measure_all(struct run *run, struct err *err)
 {
     struct life life = {0};
@@ -154,6 +212,8 @@ static int measure_all(struct run *run, struct err *err)
 
         if (plan_starts_server(&run->setup.plan, i) && life_end(&life, &ending) != 0)
             manifest_note(run, "%s", ending.text);
+        if (is_enough(run, i))
+            break;
         if (interrupt_signal() != 0)
             result = err_fail(err, "interrupted");
         else if (!run->finished[i])
@@ -203,7 +263,7 @@ static int open_files(struct run *run, struct err *err)
     int result;
 
     if (run->options->resume)
-        found = store_resume(run->data_dir, mode, name, &run->store, &machine, &notes, err);
+        found = store_resume(run->data_dir, mode, name, run->options->rounds, &run->store, &machine, &notes, err);
     if (found < 0)
         return -1;
     if (found == 0) {
@@ -284,6 +344,8 @@ static int measure(struct run *run, struct err *err)
     start_progress(run);
     result = measure_all(run, err);
     progress_end(&run->progress);
+    if (result == 0)
+        say_until(run);
     if (result == 0)
         result = calibration_run(run, true, err);
     if (result == 0) {

@@ -11,6 +11,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "study/progress.h"
+#include "study/until.h"
 
 /* "50,200": one closed phase each, named by its number. */
 static int set_connections(struct study *study, const char *list, double seconds, struct err *err)
@@ -46,6 +47,8 @@ static int apply(const struct run_options *options, struct study *study, struct 
         return err_set(err, "--rounds %lld: give 1 to 1000", (long long)options->rounds);
     if (options->rounds > 0)
         study->rounds = options->rounds;
+    else if (options->until_pct > 0)
+        study->rounds = UNTIL_ROUNDS_MOST;
     if (options->window_ns >= 0 && options->window_ns < 50 * CLOCK_NS_PER_MS)
         return err_set(err, "--seconds: a window of less than 50 ms measures nothing; give at least 0.05");
     if (options->connections != NULL &&

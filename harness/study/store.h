@@ -34,11 +34,12 @@ int store_create(const char *data_dir, long long wall_ns, const char *mode, cons
 
 /*
  * Opens an unfinished run: the one whose BASE ends in `name`, else the one that started last; `mode` as above.
+ * A finished run of this name counts as unfinished when it has fewer than `rounds` rounds (0: never).
  * 1: found, `*machine` is its machine.json (the caller's); 0: there is none; -1: error. `*notes` (the caller's array of
  * strings as JSON) says what was set aside.
  */
-int store_resume(const char *data_dir, const char *mode, const char *name, struct store *store, json_t **machine,
-                 json_t **notes, struct err *err);
+int store_resume(const char *data_dir, const char *mode, const char *name, int64_t rounds, struct store *store,
+                 json_t **machine, json_t **notes, struct err *err);
 
 void store_close(struct store *store);
 

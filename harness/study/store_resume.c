@@ -30,8 +30,8 @@ static bool base_fits(const char *base, const char *mode, const char *name)
 }
 
 /* Looks at one machine.json; true when it is an unfinished run that fits and started later than `best`. */
-static bool is_better(const char *data_dir, const char *file, const char *mode, const char *name, const char *best,
-                      json_t **machine)
+static bool is_better(const char *data_dir, const char *file, const char *mode, const char *name, int64_t rounds,
+                      const char *best, json_t **machine)
 {
     size_t len = strlen(file);
     char *base;
@@ -39,6 +39,7 @@ static bool is_better(const char *data_dir, const char *file, const char *mode, 
     const char *started;
     json_t *run;
     bool better = false;
+    bool open;
 
     if (len <= sizeof suffix - 1 || strcmp(file + len - (sizeof suffix - 1), suffix) != 0)
         return false;
@@ -47,7 +48,9 @@ static bool is_better(const char *data_dir, const char *file, const char *mode, 
     *machine = base_fits(base, mode, name) ? json_load_file(path, JSON_REJECT_DUPLICATES, NULL) : NULL;
     run = json_object_get(*machine, "run");
     started = json_get_string(run, "started_utc");
-    if (json_is_false(json_object_get(run, "complete")) && started != NULL)
+    open = json_is_false(json_object_get(run, "complete")) ||
+           (name != NULL && run != NULL && json_get_number(*machine, "rounds") < (double)rounds);
+    if (open && started != NULL)
         better = best == NULL || strcmp(started, best) > 0;
     if (!better) {
         json_decref(*machine);
@@ -58,7 +61,7 @@ static bool is_better(const char *data_dir, const char *file, const char *mode, 
     return better;
 }
 
-static char *find_unfinished(const char *data_dir, const char *mode, const char *name, json_t **machine)
+static char *find_unfinished(const char *data_dir, const char *mode, const char *name, int64_t rounds, json_t **machine)
 {
     struct dirent **entries = NULL;
     int count = scandir(data_dir, &entries, NULL, alphasort);
@@ -69,7 +72,7 @@ static char *find_unfinished(const char *data_dir, const char *mode, const char 
         json_t *candidate = NULL;
         const char *started = json_get_string(json_object_get(best, "run"), "started_utc");
 
-        if (is_better(data_dir, entries[i]->d_name, mode, name, started, &candidate)) {
+        if (is_better(data_dir, entries[i]->d_name, mode, name, rounds, started, &candidate)) {
             json_decref(best);
             best = candidate;
             free(base);
@@ -186,10 +189,10 @@ static int put_in_order(struct store *store, json_t *notes, struct err *err)
     return 0;
 }
 
-int store_resume(const char *data_dir, const char *mode, const char *name, struct store *store, json_t **machine,
-                 json_t **notes, struct err *err)
+int store_resume(const char *data_dir, const char *mode, const char *name, int64_t rounds, struct store *store,
+                 json_t **machine, json_t **notes, struct err *err)
 {
-    char *base = find_unfinished(data_dir, mode, name, machine);
+    char *base = find_unfinished(data_dir, mode, name, rounds, machine);
 
     *notes = NULL;
     if (base == NULL)
