@@ -138,10 +138,22 @@ void machine_file_free(struct machine_file *machine)
     *machine = (struct machine_file){0};
 }
 
-void machine_file_hash(const json_t *study, char *hex)
+void machine_file_hash(const json_t *study, const json_t *files, char *hex)
 {
-    char *line = json_line(study);
+    json_t *copy = json_copy((json_t *)study);
+    char *line;
+    struct text all = {0};
+    const json_t *value;
+    const char *key;
 
-    fsx_sha256(line, strlen(line), hex);
+    (void)json_object_del(copy, "rounds");
+    line = json_line(copy);
+    text_add(&all, line);
+    json_object_foreach ((json_t *)files, key, value) {
+        text_addf(&all, "\n%s", json_is_string(value) ? json_string_value(value) : "");
+    }
+    fsx_sha256(all.data, all.len, hex);
+    text_free(&all);
     free(line);
+    json_decref(copy);
 }

@@ -54,7 +54,10 @@ struct machine_file {
 
 int machine_file_load(const char *path, struct machine_file *machine, struct err *err);
 void machine_file_free(struct machine_file *machine);
-/* study_sha256: SHA-256 of the configuration's one-line form (json_line), FSX_SHA256_SIZE bytes. */
-void machine_file_hash(const json_t *study, char *hex);
+/*
+ * study_sha256, FSX_SHA256_SIZE bytes: of the configuration's one-line form (json_line) and of the hashes of the files
+ * that it names (study_files; NULL: none), a line each. Rounds are left out: a run may be continued with more.
+ */
+void machine_file_hash(const json_t *study, const json_t *files, char *hex);
 
 #endif

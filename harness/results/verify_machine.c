@@ -59,7 +59,7 @@ void verify_machine(const char *path, const char *csv, struct verify *verify)
     }
     study = json_object_get(machine.doc.root, "study");
     recorded = json_get_string(machine.doc.root, "study_sha256");
-    machine_file_hash(study, hash);
+    machine_file_hash(study, json_object_get(machine.doc.root, "study_files"), hash);
     if (study != NULL && recorded != NULL && strcmp(recorded, hash) != 0)
         verify_fault(verify, path, 0, "study_sha256 is not the hash of the configuration in \"study\"");
     check_rows(verify, path, &machine);

@@ -111,6 +111,7 @@ int manifest_make(struct run *run, struct err *err)
     json_put(machine, "phases", json_incref(json_object_get(run->setup.effective, "phases")));
     json_put(machine, "rounds", json_integer(run->setup.study.rounds));
     json_put(machine, "study", json_incref(run->setup.effective));
+    json_put(machine, "study_files", json_incref(run->setup.file_hashes));
     json_put(machine, "study_sha256", json_string(run->setup.hash));
     json_put(machine, "resumes", json_array());
     json_put(machine, "notes", json_array());

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "results/machine_file.h"
 #include "study/progress.h"
 #include "study/until.h"
 
@@ -166,33 +167,30 @@ static json_t *make_effective(const struct setup *setup)
     return effective;
 }
 
-/* Rounds are left out: `--until` and a later `--resume --rounds N` may add some. */
 static int make_hash(struct setup *setup, struct err *err)
 {
     const struct study *study = &setup->study;
-    const char *const files[] = {study->schema_path, study->seed_path, study->reset_path, study->checksum_path,
-                                 study->contract_path};
-    json_t *copy = json_copy(setup->effective);
-    struct text all = {0};
-    char *line;
-    int result = 0;
+    const struct {
+        const char *name;
+        const char *path;
+    } files[] = {{"schema", study->schema_path},
+                 {"seed", study->seed_path},
+                 {"reset", study->reset_path},
+                 {"checksum", study->checksum_path},
+                 {"contract", study->contract_path}};
 
-    (void)json_object_del(copy, "rounds");
-    line = json_line(copy);
-    text_add(&all, line);
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && result == 0; i++) {
+    setup->file_hashes = json_object();
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char hex[FSX_SHA256_SIZE];
 
-        if (files[i] == NULL)
+        if (files[i].path == NULL)
             continue;
-        result = fsx_sha256_file(files[i], hex, err);
-        text_addf(&all, "\n%s", hex);
+        if (fsx_sha256_file(files[i].path, hex, err) != 0)
+            return -1;
+        json_put(setup->file_hashes, files[i].name, json_string(hex));
     }
-    fsx_sha256(text_string(&all), all.len, setup->hash);
-    text_free(&all);
-    free(line);
-    json_decref(copy);
-    return result;
+    machine_file_hash(setup->effective, setup->file_hashes, setup->hash);
+    return 0;
 }
 
 int setup_load(const struct run_options *options, struct setup *setup, struct err *err)
@@ -220,6 +218,7 @@ void setup_free(struct setup *setup)
     plan_free(&setup->plan);
     free(setup->tests);
     json_decref(setup->effective);
+    json_decref(setup->file_hashes);
     *setup = (struct setup){0};
 }
 

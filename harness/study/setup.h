@@ -20,7 +20,8 @@ struct setup {
     bool *tests; /* chosen, by index */
     struct plan plan;
     json_t *effective;          /* the configuration used: the file with the command line applied */
-    char hash[FSX_SHA256_SIZE]; /* of `effective` and of the files that it names */
+    json_t *file_hashes;        /* SHA-256 of the files that it names */
+    char hash[FSX_SHA256_SIZE]; /* of both: machine_file_hash() */
 };
 
 int setup_load(const struct run_options *options, struct setup *setup, struct err *err);

@@ -79,7 +79,10 @@ def make(titles=("Go 1.27 · net/http", "Rust 1.99 · axum"), rounds=3, phases=(
                 for connections in phases:
                     rate = (30000 if test["name"] == "ping" else 9000) * (1 + 0.2 * i) * (1 + 0.01 * round_) * factor
                     cells.append(cell(len(cells), row, round_, test["name"], connections, rate))
-    study = {"format": 1, "title": "made for a test", "rounds": rounds, "seconds": SECONDS}
+    study = {"format": 1, "title": "made for a test", "seconds": SECONDS}
+    files = {"schema": "0" * 64}
+    hashed = json.dumps(study, separators=(",", ":")) + "".join("\n" + value for value in files.values())
+    study["rounds"] = rounds
     machine = {
         "format": 1,
         "run": {"name": "2026-11-30_no-auth", "started_utc": "2026-11-30T11:59:50Z", "mode": "no-auth",
@@ -91,7 +94,7 @@ def make(titles=("Go 1.27 · net/http", "Rust 1.99 · axum"), rounds=3, phases=(
                   "versions": {"go": "1.27.0"}, "status": "measured", "reason": None, "log": None} for row in rows],
         "tests": TESTS, "phases": [{"name": str(n), "connections": n} for n in phases], "rounds": rounds,
         "study": study,
-        "study_sha256": hashlib.sha256(json.dumps(study, separators=(",", ":")).encode()).hexdigest(),
+        "study_files": files, "study_sha256": hashlib.sha256(hashed.encode()).hexdigest(),
         "resumes": [], "notes": []}
     return cells, machine
 

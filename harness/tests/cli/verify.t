@@ -101,7 +101,7 @@ changed("a mean that is not possible", lambda c, m: latency(c, "mean", 99999.0),
 changed("a cell that the details lack", lambda c, m: c.pop(3), "nothing for line 5 of the CSV")
 changed("a cell twice in the details", lambda c, m: c.append(c[3]), "_details.jsonl:25: a second object for line 5")
 changed("a cell that the CSV lacks", lambda c, m: c[3].update(round=9), "_details.jsonl:4: the CSV has no line")
-changed("a configuration that was edited", lambda c, m: m["study"].update(rounds=4), "study_sha256 is not")
+changed("a configuration that was edited", lambda c, m: m["study"].update(seconds=4), "study_sha256 is not")
 changed("a complete run without a cell", lambda c, m: c.pop(), "no line for Rust 1.99 · axum, round 3, select_1, 200",
         lines=[run_files.csv_line(item) for item in CELLS[:-1]])
 changed("two rows with one title", lambda c, m: m["rows"][0].update(title="Rust 1.99 · axum"),
