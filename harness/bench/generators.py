@@ -37,6 +37,17 @@ LOADS = {
 }
 
 
+# What is asked of restbench: at least so many times the requests per CPU-second of the tool.
+ASKED = {
+    "50": {"floor": 0.95, "wrk": 1.35, "bombardier": 1.7, "h2load": 1.5, "oha": 2.1},
+    "200": {"floor": 0.95, "wrk": 1.35, "bombardier": 1.7, "h2load": 1.5, "oha": 2.1},
+    "10000": {"wrk": 1.6, "bombardier": 2.5},
+    "16k-50": {"wrk": 1.5},
+    "16k-200": {"wrk": 1.5},
+    "close-50": {"wrk": 1.3, "bombardier": 2.0},
+}
+
+
 def restbench(engine):
     def argv(program, url, connections, seconds, close):
         command = [program, "load", "-c", str(connections), "-d", f"{seconds}s", "-o", "json", "-p", "r"]
@@ -173,14 +184,14 @@ def spread(values, form):
 def print_load(load, tools, rounds):
     connections, size, close, _, _ = LOADS[load]
     print(f"\n{connections} connections, answers of {size} bytes{', a connection each' if close else ''}\n")
-    print("| tool | requests per generator-CPU-second | requests/s | peak MiB | restbench is | rounds |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print("| tool | requests per generator-CPU-second | requests/s | peak MiB | restbench is | asked | rounds |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
     kilo = lambda value: f"{value / 1000:.1f}k"
     for tool in tools:
         runs = [r[load][tool] for r in rounds if tool in r.get(load, {})]
         good = [r for r in runs if "failed" not in r]
         if not good:
-            print(f"| {tool} | failed: {runs[-1]['failed'] if runs else 'not run'} | | | | 0 |")
+            print(f"| {tool} | failed: {runs[-1]['failed'] if runs else 'not run'} | | | | | 0 |")
             continue
         ratios = []
         for one in rounds:
@@ -192,7 +203,9 @@ def print_load(load, tools, rounds):
         per_cpu = spread([r["requests"] / r["cpu_s"] for r in good], kilo)
         failed = f" of {len(runs)}" if len(good) < len(runs) else ""
         rate, peak = spread([r["rate"] for r in good], kilo), statistics.median(r["peak_mib"] for r in good)
-        print(f"| {tool} | {per_cpu} | {rate} | {peak:.0f} | {ratio} | {len(good)}{failed} |")
+        asked = ASKED.get(load, {}).get(tool)
+        asked = "" if asked is None else f"{asked:.2f} x"
+        print(f"| {tool} | {per_cpu} | {rate} | {peak:.0f} | {ratio} | {asked} | {len(good)}{failed} |")
 
 
 def choose(options):
