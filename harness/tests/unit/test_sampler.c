@@ -62,6 +62,23 @@ static void close_cell(struct cell *cell)
     assert_int_equal(place_close(&cell->place, &err), 0);
 }
 
+/* Those that have done their work may still be on their way out. */
+static void wait_for_members(const struct cell *cell, size_t wanted)
+{
+    int64_t end = clock_mono_ns() + PROGRAM_LIMIT_NS;
+    size_t count;
+
+    do {
+        pid_t *pids;
+
+        count = cgroup_pids(&cell->place.cgroup, &pids);
+        free(pids);
+        if (count != wanted)
+            clock_sleep_ns(2 * CLOCK_NS_PER_MS);
+    } while (count != wanted && clock_mono_ns() < end);
+    assert_int_equal(count, wanted);
+}
+
 static void need_cgroup(void)
 {
     if (machine.cgroups.path == NULL) {
@@ -185,6 +202,7 @@ static void orphans_are_counted_by_the_group(void **state)
                           "step('done')");
     sampler_begin(&cell.sampler);
     program_step(&cell.program, "done");
+    wait_for_members(&cell, 1);
     sampler_end(&cell.sampler, &usage);
     group = machine_usage_side(&usage, "server");
     proc = machine_usage_side(&usage, "uncontrolled");
