@@ -46,11 +46,18 @@ json_t *machine_cpus_to_json(const struct machine *machine)
     json_t *object = json_object();
     char *server = cpus_format(&machine->split.server);
     char *generator = cpus_format(&machine->split.generator);
+    struct cpus shared = {0};
+    bool known =
+        machine->split.pinned && cpus_shared_cores("/sys", &machine->split.server, &machine->split.generator, &shared);
+    char *shared_list = cpus_format(&shared);
 
     json_put(object, "server", json_string(server));
     json_put(object, "generator", json_string(generator));
     json_put(object, "pinned", json_boolean(machine->split.pinned));
     json_put(object, "note", machine->split.note[0] != '\0' ? json_string(machine->split.note) : json_null());
+    json_put(object, "shared_cores", known ? json_string(shared_list) : json_null());
+    cpus_free(&shared);
+    free(shared_list);
     free(server);
     free(generator);
     return object;

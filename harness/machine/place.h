@@ -50,7 +50,8 @@ struct place {
  */
 int machine_open(const char *wish, struct machine *machine, struct err *err);
 void machine_close(struct machine *machine);
-/* {"server": "0", "generator": "1", "pinned": true, "note": null} */
+/* {"server": "0", "generator": "1", "pinned": true, "note": null, "shared_cores": ""}: the last are the server's CPUs
+ * that are the SMT siblings of a generator's; null: unpinned or not known. */
 json_t *machine_cpus_to_json(const struct machine *machine);
 
 /* `user` NULL: ours. Never fails: without a cgroup it says so in `reason`. */

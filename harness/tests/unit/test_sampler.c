@@ -328,7 +328,6 @@ static void threads_that_run_elsewhere(void **state)
     (void)state;
     if (!machine.split.pinned)
         skip();
-    cell.place.pin = PLACE_PIN_AFTER_START;
     place_open(&machine, "server", false, NULL, &cell.place);
     cell.place.pin = PLACE_PIN_AFTER_START;
     program_start(&cell.program, &cell.place, script);
@@ -370,7 +369,7 @@ static void daemons_end_with_their_place(void **state)
 
         if (with_group && machine.cgroups.path == NULL)
             continue;
-        *(&cell) = (struct cell){0};
+        cell = (struct cell){0};
         place_open(&machine, "server", false, NULL, &cell.place);
         if (!with_group)
             assert_int_equal(cgroup_remove(&cell.place.cgroup, &err), 0);
