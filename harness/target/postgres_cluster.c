@@ -18,6 +18,7 @@
 
 #define LOCK_LIMIT_NS (330 * CLOCK_NS_PER_S) /* as long as an initdb may take */
 #define FAST_LIMIT_NS (60 * CLOCK_NS_PER_S)
+#define HASTY_LIMIT_NS (CLOCK_NS_PER_S / 2)
 #define IMMEDIATE_LIMIT_NS (10 * CLOCK_NS_PER_S)
 #define KILL_LIMIT_NS (10 * CLOCK_NS_PER_S)
 #define STEP_NS (20 * CLOCK_NS_PER_MS)
@@ -290,12 +291,13 @@ static int stop_locked(struct postgres_cluster *cluster, struct err *err)
 
     if (cluster->pid != 0) {
         segments = postgres_process_segments(cluster->data);
-        clean = signal_and_wait(cluster, SIGINT, FAST_LIMIT_NS);
-        if (!clean) {
+        /* Its last checkpoint may take long; who pressed Ctrl-C does not wait for it, and it recovers by itself. */
+        clean = signal_and_wait(cluster, SIGINT, child_cancelled() ? HASTY_LIMIT_NS : FAST_LIMIT_NS);
+        if (!clean && !child_cancelled())
             log_line("PostgreSQL (process %d) did not stop within %d s; it is ended at once", (int)cluster->pid,
                      (int)(FAST_LIMIT_NS / CLOCK_NS_PER_S));
+        if (!clean)
             (void)signal_and_wait(cluster, SIGQUIT, IMMEDIATE_LIMIT_NS);
-        }
     }
     child_close(&cluster->child);
     clean_after_killed(cluster);

@@ -10,11 +10,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "machine/child.h"
 
 #define OPEN_LIMIT_NS (15 * CLOCK_NS_PER_S)
 #define LOCK_LIMIT "10s"
 /* What a server that still answers gets beyond its own limit, before the connection is given up. */
 #define GRACE_NS (10 * CLOCK_NS_PER_S)
+#define CANCEL_NS (100 * CLOCK_NS_PER_MS)
 
 /* One statement, so that it is one transaction. lc_messages is for superusers: others get what the server speaks. */
 static const char session[] =
@@ -31,7 +33,7 @@ static void on_notice(void *argument, const char *message)
     log_detail("postgresql: %.*s", (int)strcspn(message, "\n"), message);
 }
 
-/* 1: ready, 0: the deadline has passed. */
+/* 1: ready, 0: the deadline has passed, or somebody pressed Ctrl-C. */
 static int wait_socket(PGconn *conn, short events, int64_t deadline_ns)
 {
     for (;;) {
@@ -39,9 +41,10 @@ static int wait_socket(PGconn *conn, short events, int64_t deadline_ns)
         int64_t left_ns = deadline_ns - clock_mono_ns();
         int count;
 
-        if (left_ns <= 0)
+        if (left_ns <= 0 || child_cancelled())
             return 0;
-        count = poll(&ready, 1, (int)(left_ns / CLOCK_NS_PER_MS) + 1);
+        count =
+            poll(&ready, 1, left_ns < CANCEL_NS ? (int)(left_ns / CLOCK_NS_PER_MS) + 1 : CANCEL_NS / CLOCK_NS_PER_MS);
         if (count > 0)
             return 1;
         if (count < 0 && errno != EINTR)
@@ -74,8 +77,9 @@ static int connect_wait(struct pq *pq, struct err *err)
         if (status == PGRES_POLLING_FAILED)
             return one_line_error(pq, "", PQerrorMessage(pq->conn), err);
         if (!wait_socket(pq->conn, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_ns))
-            return err_set(err, "PostgreSQL at %s: no connection within %d s", pq->shown,
-                           (int)(OPEN_LIMIT_NS / CLOCK_NS_PER_S));
+            return child_cancelled() ? err_fail(err, "interrupted")
+                                     : err_set(err, "PostgreSQL at %s: no connection within %d s", pq->shown,
+                                               (int)(OPEN_LIMIT_NS / CLOCK_NS_PER_S));
         status = PQconnectPoll(pq->conn);
     }
     return 0;
@@ -177,6 +181,8 @@ static int statement_error(struct pq *pq, PGresult *result, struct err *err)
 static int lose(struct pq *pq, const char *what, struct err *err)
 {
     pq->lost = true;
+    if (child_cancelled())
+        return err_fail(err, "interrupted");
     return one_line_error(pq, what, what[0] != '\0' ? "" : PQerrorMessage(pq->conn), err);
 }
 
