@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "study/config.h"
+#include "study/interrupt.h"
+#include "study/lock.h"
 #include "target/database.h"
 #include "target/postgres_cluster.h"
 
@@ -43,9 +45,18 @@ static int db_start(struct db *db, struct postgres_cluster *cluster, struct err 
     return postgres_cluster_start(cluster, &how, err) != 0 ? -1 : print_state(cluster);
 }
 
+/* A run measures with this cluster: it is not to be pulled from under it. */
+static int refuse_during_run(const struct db *db, const char *what, struct err *err)
+{
+    long pid = db->state_dir != NULL ? lock_holder(db->state_dir) : 0;
+
+    return pid == 0 ? 0 : err_set(err, "db %s: a run (process %ld) uses this PostgreSQL; end it first", what, pid);
+}
+
 static int db_stop(struct db *db, struct postgres_cluster *cluster, struct err *err)
 {
-    (void)db;
+    if (refuse_during_run(db, "stop", err) != 0)
+        return -1;
     return postgres_cluster_stop(cluster, err) != 0 ? -1 : print_state(cluster);
 }
 
@@ -103,10 +114,11 @@ static int db_seed(struct db *db, struct postgres_cluster *cluster, struct err *
     int result = file != NULL ? config_load(file, &study, err) : -1;
 
     (void)cluster;
-    if (result == 0) {
+    if (result == 0)
+        result = refuse_during_run(db, "seed", err);
+    if (result == 0)
         result = seed_study(db, &study, err);
-        config_free(&study);
-    }
+    config_free(&study);
     free(file);
     return result;
 }
@@ -197,11 +209,13 @@ static int db_main(int argc, char **argv)
         db.url = text_dup(args.database);
         pq_hide_password((char *)args.database);
     }
+    interrupt_catch();
     if (operands != 1)
         result = err_set(&err, "db: one of start, stop, status, url and seed is needed");
     else
         result = (action = find_action(argv[1], &err)) != NULL ? act(action, &db, &err) : -1;
     free(db.url);
     free(db.state_dir);
+    interrupt_raise();
     return result == 0 ? 0 : opts_exit(&err);
 }
