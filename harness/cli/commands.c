@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &cmd_bundle,
     &cmd_list,
     &cmd_run,
+    &cmd_ceiling,
     &cmd_db,
     &cmd_calibrate,
     NULL,

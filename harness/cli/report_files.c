@@ -118,6 +118,21 @@ static void close_page(struct page *page)
     free(page->no_charts);
 }
 
+/* The run's own, else that of its day: `restbench ceiling` with and without a CSV. The caller's. */
+static char *ceiling_of(const char *csv)
+{
+    char *path = record_beside(csv, "_ceiling.json");
+    char *dir;
+
+    if (fsx_exists(path))
+        return path;
+    free(path);
+    dir = fsx_dirname(csv);
+    path = text_format("%s/%.10s_ceiling.json", dir, fsx_basename(csv));
+    free(dir);
+    return path;
+}
+
 static void write_page(const struct page *page, const char *html, struct text *text)
 {
     const struct report_md_chart charts[CHARTS] = {
@@ -130,7 +145,7 @@ static void write_page(const struct page *page, const char *html, struct text *t
                                       .no_charts = page->no_charts,
                                       .html = html,
                                       .published = page->published};
-    char *path = record_beside(page->record->csv, "_ceiling.json");
+    char *path = ceiling_of(page->record->csv);
     struct json_doc ceiling = {0};
     struct err err = {0};
 

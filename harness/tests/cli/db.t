@@ -5,6 +5,7 @@
 """
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -139,6 +140,15 @@ def waited(condition, seconds=60):
     return True
 
 
+def command_lines():
+    for name in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(name, encoding="utf-8", errors="replace") as file:
+                yield file.read()
+        except OSError:
+            pass
+
+
 def shm():
     """Segments of PostgreSQL that no process uses: what a cluster that was killed leaves."""
     names = set(glob.glob("/dev/shm/PostgreSQL.*"))
@@ -187,12 +197,7 @@ def listens_on_loopback_and_a_private_socket_with_scram():
         assert stat.S_IMODE(os.stat(pgpass).st_mode) == 0o600
         # A database is nobody's who can read /proc: no password in any command line.
         password = re.search(r":(\w+)@", url).group(1)
-        for name in glob.glob("/proc/[0-9]*/cmdline"):
-            try:
-                with open(name, "rb") as file:
-                    assert password.encode() not in file.read()
-            except OSError:
-                pass
+        assert not any(password in line for line in command_lines())
         with open(os.path.join(db.state, "pg", "log"), encoding="utf-8", errors="replace") as file:
             assert password not in file.read()
 
@@ -455,6 +460,34 @@ def a_tiny_dev_shm():
                 done.stderr
         assert "PostgreSQL." not in done.stdout, done.stdout
     return None
+
+
+@test
+def the_ceiling_is_measured_and_nothing_is_left():
+    with Cluster() as db:
+        data = os.path.join(db.base, "data")
+        command = [RESTBENCH, "ceiling", "--state", db.state, "--data", data, "--warmup", "0"]
+        environment = {**os.environ, "RESTBENCH_SHARE_CPUS": "1"}
+        done = subprocess.run([*command, "--seconds", "1"], cwd=ROOT, env=environment, capture_output=True, text=True,
+                              timeout=LIMIT)
+        assert done.returncode == 0, done.stderr
+        with open(done.stdout.strip(), encoding="utf-8") as file:
+            ceiling = json.load(file)
+        assert [one["name"] for one in ceiling["tests"]] == ["select_1", "select_50", "insert_100"], ceiling
+        assert all(one["transactions_per_s"] > 0 and one["failed"] in (0, None) for one in ceiling["tests"]), ceiling
+        assert ceiling["format"] == 1 and ceiling["database"]["settings"]["fsync"] == "on"
+        assert "stopped" in db.must("status") and db.processes() == []
+        process = subprocess.Popen([*command, "--seconds", "60"], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        assert waited(lambda: any("pgbench" in line and "select_1.sql" in line for line in command_lines()))
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+        assert process.returncode == -signal.SIGTERM
+        assert "stopped" in db.must("status") and db.processes() == []
+        assert not os.path.exists(os.path.join(db.state, "ceiling.pgpass"))
+        assert len(os.listdir(data)) == 1
+        db.must("start")
+        assert db.sql("SELECT count(*) FROM clienti WHERE id <= 100000") == "100000"
 
 
 @test
