@@ -82,6 +82,8 @@ def start_upstream(url):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    # Named as one of ours, so that its connections are not counted as those of the server under test.
+    url += "?application_name=restbench-upstream"
     env = {**os.environ, "DATABASE_URL": url, "PORT": str(port), "DB_POOL": "4", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("JWT_SECRET", None)
     minimal = os.path.join(SERVERS, "minimal")
