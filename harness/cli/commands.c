@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &cmd_check,
     &cmd_report,
     &cmd_compare,
+    &cmd_duel,
     &cmd_verify,
     &cmd_export,
     &cmd_bundle,

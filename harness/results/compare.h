@@ -41,6 +41,7 @@ struct compare_options {
     size_t map_count;
     double bound_pct;      /* a difference up to this is of no interest; COMPARE_BOUND_PCT */
     double fail_above_pct; /* NaN: nothing fails */
+    bool pool_rows;        /* all rows are builds of one server: their noise in one cell is one */
 };
 
 enum compare_verdict {

@@ -99,16 +99,27 @@ static bool applies(const struct compare *compare, enum compare_metric metric, c
     return known == NULL || known->database;
 }
 
+/* Cells with one number pool their noise as one (infer.h). */
+static int group_of(const struct compare *compare, size_t index)
+{
+    const struct compare_pair *pair = &compare->pairs[index];
+
+    for (size_t i = 0; compare->options.pool_rows && i < index; i++)
+        if (compare->pairs[i].base_test == pair->base_test && compare->pairs[i].phase == pair->phase)
+            return (int)i;
+    return (int)index;
+}
+
 void compare_collect(struct compare *compare)
 {
     for (enum compare_metric metric = 0; metric < COMPARE_METRICS; metric++) {
         if (compare_metrics[metric].per_row) {
             for (size_t row = 0; row < compare->row_count; row++)
-                add_result(compare, metric, row, SIZE_MAX, (int)row);
+                add_result(compare, metric, row, SIZE_MAX, compare->options.pool_rows ? 0 : (int)row);
             continue;
         }
         for (size_t i = 0; i < compare->pair_count; i++)
             if (applies(compare, metric, &compare->pairs[i]))
-                add_result(compare, metric, compare->pairs[i].row, i, (int)i);
+                add_result(compare, metric, compare->pairs[i].row, i, group_of(compare, i));
     }
 }

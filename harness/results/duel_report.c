@@ -24,22 +24,35 @@ static const struct machine_row *arm(const struct compare_run *run, const char *
     return NULL;
 }
 
-static int compare_arms(const struct compare_run *run, const char *to, double bound_pct, struct compare *compare,
-                        struct err *err)
+/* True when the CSV holds the arm. */
+static bool is_measured(const struct compare_run *run, const struct machine_row *row)
 {
-    const struct machine_row *from_row = arm(run, DUEL_BASE), *to_row = arm(run, to);
-    struct compare_options options = {.map_count = 1, .bound_pct = bound_pct, .fail_above_pct = (double)NAN};
-    const char *map;
-    char *text;
+    return row != NULL && intern_find(&run->titles, row->title) != INTERN_NONE;
+}
+
+static int compare_arms(struct duel_report *report, double bound_pct, struct err *err)
+{
+    const struct compare_run *run = &report->run;
+    const struct machine_row *base = arm(run, DUEL_BASE), *head = arm(run, DUEL_HEAD), *again = arm(run, DUEL_AGAIN);
+    struct compare_options options = {.bound_pct = bound_pct, .fail_above_pct = (double)NAN, .pool_rows = true};
+    const char *maps[2];
+    char *texts[2];
     int result;
 
-    if (from_row == NULL || to_row == NULL)
-        return err_set(err, "%s: has no rows %s and %s: not a duel", run->csv, DUEL_BASE, to);
-    text = text_format("%s=%s", from_row->id, to_row->id);
-    map = text;
-    options.maps = &map;
-    result = compare_make(run, run, &options, compare, err);
-    free(text);
+    if (base == NULL || head == NULL)
+        return err_set(err, "%s: has no rows %s and %s: not a duel", run->csv, DUEL_BASE, DUEL_HEAD);
+    if (!is_measured(run, base) || !is_measured(run, head))
+        return err_set(err, "%s: no pair was measured", run->csv);
+    report->has_noise = is_measured(run, again);
+    texts[0] = text_format("%s=%s", base->id, head->id);
+    texts[1] = text_format("%s=%s", base->id, report->has_noise ? again->id : "");
+    maps[0] = texts[0];
+    maps[1] = texts[1];
+    options.maps = maps;
+    options.map_count = report->has_noise ? 2 : 1;
+    result = compare_make(run, run, &options, &report->compare, err);
+    free(texts[0]);
+    free(texts[1]);
     return result;
 }
 
@@ -119,8 +132,7 @@ static void read_proof(struct duel_report *report)
         if (line.kind != DETAILS_CELL)
             continue;
         busiest = fmax(busiest, details_number(line.json, "verdict.generator_pct"));
-        json_array_foreach(json_object_get(line.json, "marks"), i, mark)
-        {
+        json_array_foreach (json_object_get(line.json, "marks"), i, mark) {
             const char *name = json_get_string(mark, "name");
             enum mark_id id = name != NULL ? mark_find(name) : MARK_COUNT;
 
@@ -150,27 +162,22 @@ static size_t whole_pairs(const struct duel_report *report)
 {
     size_t most = 0;
 
-    for (size_t i = 0; i < report->change.result_count; i++)
-        if (report->change.results[i].infer.head_used > most)
-            most = report->change.results[i].infer.head_used;
+    for (size_t i = 0; i < report->compare.result_count; i++)
+        if (duel_report_is_change(&report->compare.results[i]) && report->compare.results[i].infer.head_used > most)
+            most = report->compare.results[i].infer.head_used;
     return most;
 }
 
 int duel_report_open(const char *csv, double bound_pct, struct duel_report *report, struct err *err)
 {
-    struct err none = {0};
-
     *report = (struct duel_report){0};
     if (compare_run_open(csv, &report->run, err) != 0)
         return -1;
-    if (compare_arms(&report->run, DUEL_HEAD, bound_pct, &report->change, err) != 0) {
-        compare_free(&report->change);
+    if (compare_arms(report, bound_pct, err) != 0) {
+        compare_free(&report->compare);
         compare_run_close(&report->run);
         return -1;
     }
-    report->has_noise = compare_arms(&report->run, DUEL_AGAIN, bound_pct, &report->noise, &none) == 0;
-    if (!report->has_noise)
-        compare_free(&report->noise);
     report->pairs = whole_pairs(report);
     report->pairs_planned = report->run.machine.rounds > 0 ? (size_t)report->run.machine.rounds : 0;
     find_control(report);
@@ -180,8 +187,7 @@ int duel_report_open(const char *csv, double bound_pct, struct duel_report *repo
 
 void duel_report_close(struct duel_report *report)
 {
-    compare_free(&report->change);
-    compare_free(&report->noise);
+    compare_free(&report->compare);
     compare_run_close(&report->run);
     text_free(&report->proof);
     free(report->control);
@@ -192,10 +198,10 @@ double duel_report_widest_pct(const struct duel_report *report)
 {
     double widest = -INFINITY;
 
-    for (size_t i = 0; i < report->change.result_count; i++) {
-        const struct compare_result *result = &report->change.results[i];
+    for (size_t i = 0; i < report->compare.result_count; i++) {
+        const struct compare_result *result = &report->compare.results[i];
 
-        if (result->metric != COMPARE_RATE)
+        if (result->metric != COMPARE_RATE || !duel_report_is_change(result))
             continue;
         widest = fmax(widest, result->infer.state == INFER_OK ? infer_pct(result->infer.high - result->infer.change)
                                                               : INFINITY);
@@ -203,9 +209,19 @@ double duel_report_widest_pct(const struct duel_report *report)
     return isinf(widest) ? INFINITY : widest;
 }
 
+bool duel_report_is_change(const struct compare_result *result)
+{
+    return result->row == 0;
+}
+
 bool duel_report_is_unsteady(const struct duel_report *report)
 {
-    return report->has_noise && report->noise.verdicts[COMPARE_BETTER] + report->noise.verdicts[COMPARE_WORSE] +
-                                        report->noise.verdicts[COMPARE_NO_IMPROVEMENT] >
-                                    0;
+    for (size_t i = 0; i < report->compare.result_count; i++) {
+        enum compare_verdict verdict = report->compare.results[i].verdict;
+
+        if (!duel_report_is_change(&report->compare.results[i]) &&
+            (verdict == COMPARE_BETTER || verdict == COMPARE_WORSE || verdict == COMPARE_NO_IMPROVEMENT))
+            return true;
+    }
+    return false;
 }

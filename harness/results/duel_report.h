@@ -3,7 +3,8 @@
  *
  * The third arm, base measured once more in every round, shows what two equal builds differ by here: a change of head
  * that is no larger than that is none. A reference row beside them shows whether the machine was steady.
- * Both comparisons pair round by round (compare.h, one sitting). Reads files only.
+ * Both pair round by round (compare.h, one sitting), and what base differs from itself by is noise for the change, too.
+ * Reads files only.
  *
  *     if (duel_report_open(csv, bound_pct, &report, &err) != 0) ...     ERR_CANNOT also while no pair is whole
  *     duel_report_text(&report, &text);  duel_report_markdown(&report, &text);
@@ -26,8 +27,7 @@
 
 struct duel_report {
     struct compare_run run;
-    struct compare change; /* base -> head */
-    struct compare noise;  /* base -> again */
+    struct compare compare; /* row 0: base -> head; row 1: base -> again, when has_noise */
     bool has_noise;
     size_t pairs;         /* rounds that both arms have */
     size_t pairs_planned; /* 0: unknown */
@@ -41,6 +41,8 @@ void duel_report_close(struct duel_report *report);
 
 /* The widest half interval of head's rates, in per cent; INFINITY while noise is not known. */
 double duel_report_widest_pct(const struct duel_report *report);
+/* True for what head did, false for base against itself. */
+bool duel_report_is_change(const struct compare_result *result);
 /* True when base against itself was called different: then nothing here can be trusted. */
 bool duel_report_is_unsteady(const struct duel_report *report);
 

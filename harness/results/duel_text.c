@@ -14,14 +14,16 @@ static const enum compare_metric shown[] = {COMPARE_RATE,        COMPARE_P99,   
 /* Base against itself for the same figure; NaN when it was not measured. */
 static double noise_of(const struct duel_report *report, const struct compare_result *result)
 {
-    for (size_t i = 0; report->has_noise && i < report->noise.result_count; i++) {
-        const struct compare_result *other = &report->noise.results[i];
+    const struct compare *compare = &report->compare;
 
-        if (other->metric != result->metric || (other->pair == SIZE_MAX) != (result->pair == SIZE_MAX))
+    for (size_t i = 0; i < compare->result_count; i++) {
+        const struct compare_result *other = &compare->results[i];
+
+        if (other->metric != result->metric || duel_report_is_change(other))
             continue;
         if (other->pair == SIZE_MAX ||
-            (report->noise.pairs[other->pair].base_test == report->change.pairs[result->pair].base_test &&
-             report->noise.pairs[other->pair].phase == report->change.pairs[result->pair].phase))
+            (compare->pairs[other->pair].base_test == compare->pairs[result->pair].base_test &&
+             compare->pairs[other->pair].phase == compare->pairs[result->pair].phase))
             return infer_pct(other->infer.change);
     }
     return (double)NAN;
@@ -34,7 +36,7 @@ struct row {
 
 static void row_make(const struct duel_report *report, const struct compare_result *result, struct row *row)
 {
-    char *cell = compare_cell_name(&report->change, result);
+    char *cell = compare_cell_name(&report->compare, result);
 
     *row = (struct row){.interval = compare_interval(result)};
     text_add(&row->name, *cell != '\0' ? cell : compare_metrics[result->metric].title);
@@ -59,10 +61,10 @@ static size_t name_width(const struct duel_report *report)
 {
     size_t width = 0;
 
-    for (size_t i = 0; i < report->change.result_count; i++) {
+    for (size_t i = 0; i < report->compare.result_count; i++) {
         struct row row;
 
-        row_make(report, &report->change.results[i], &row);
+        row_make(report, &report->compare.results[i], &row);
         width = text_width(text_string(&row.name)) > width ? text_width(text_string(&row.name)) : width;
         row_free(&row);
     }
@@ -73,11 +75,11 @@ static void write_metric(const struct duel_report *report, enum compare_metric m
 {
     bool any = false;
 
-    for (size_t i = 0; i < report->change.result_count; i++) {
-        const struct compare_result *result = &report->change.results[i];
+    for (size_t i = 0; i < report->compare.result_count; i++) {
+        const struct compare_result *result = &report->compare.results[i];
         struct row row;
 
-        if (result->metric != metric)
+        if (result->metric != metric || !duel_report_is_change(result))
             continue;
         if (!any && result->pair != SIZE_MAX)
             text_addf(text, "%s, %s\n", compare_metrics[metric].title, compare_metrics[metric].unit);
@@ -133,9 +135,9 @@ void duel_report_text(const struct duel_report *report, struct text *text)
     text_add(text, "   base     head    change   95 % interval       A/A   verdict\n");
     for (size_t i = 0; i < SHOWN; i++)
         write_metric(report, shown[i], width, text);
-    for (size_t i = 0; i < report->change.finding_count; i++)
-        text_addf(text, "%s  %s\n", compare_kind_names[report->change.findings[i].kind],
-                  report->change.findings[i].text);
+    for (size_t i = 0; i < report->compare.finding_count; i++)
+        text_addf(text, "%s  %s\n", compare_kind_names[report->compare.findings[i].kind],
+                  report->compare.findings[i].text);
     text_addf(text, "%s\ncontrol  ", noise_sentence(report));
     add_control(report, text);
     text_addf(text, "\nproof  %s\n", text_string(&report->proof));
@@ -143,7 +145,7 @@ void duel_report_text(const struct duel_report *report, struct text *text)
 
 static void add_arm(const struct duel_report *report, bool head, struct text *text)
 {
-    const struct compare_row *row = &report->change.rows[0];
+    const struct compare_row *row = &report->compare.rows[0];
 
     markdown_add(text, report->run.titles.strings[head ? row->head : row->base]);
 }
@@ -157,11 +159,11 @@ void duel_report_markdown(const struct duel_report *report, struct text *text)
     text_addf(text, "**, %zu pairs in one sitting, in turn (ABBA)\n\n", report->pairs);
     text_add(text, "| | base | head | change | 95 % interval | A/A | verdict |\n|---|---:|---:|---:|---|---:|---|\n");
     for (size_t m = 0; m < SHOWN; m++)
-        for (size_t i = 0; i < report->change.result_count; i++) {
-            const struct compare_result *result = &report->change.results[i];
+        for (size_t i = 0; i < report->compare.result_count; i++) {
+            const struct compare_result *result = &report->compare.results[i];
             struct row row;
 
-            if (result->metric != shown[m])
+            if (result->metric != shown[m] || !duel_report_is_change(result))
                 continue;
             row_make(report, result, &row);
             text_addf(text, "| %s%s%s, %s | %s | %s | %s | %s | %s | %s |\n",
@@ -172,9 +174,9 @@ void duel_report_markdown(const struct duel_report *report, struct text *text)
             row_free(&row);
         }
     text_add_char(text, '\n');
-    for (size_t i = 0; i < report->change.finding_count; i++) {
-        text_addf(text, "- %s: ", compare_kind_names[report->change.findings[i].kind]);
-        markdown_add(text, report->change.findings[i].text);
+    for (size_t i = 0; i < report->compare.finding_count; i++) {
+        text_addf(text, "- %s: ", compare_kind_names[report->compare.findings[i].kind]);
+        markdown_add(text, report->compare.findings[i].text);
         text_add_char(text, '\n');
     }
     text_addf(text, "- %s\n- control ", noise_sentence(report));
