@@ -3,23 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fsx.h"
 #include "base/text.h"
 #include "machine/place.h"
 #include "target/build.h"
 #include "target/peers.h"
-#include "target/pq.h"
 #include "target/server.h"
 
 struct checked {
     const struct check_row_env *env;
     const struct row *row;
     struct server server;
-    int database_port;
     size_t failed;
-    struct err peers; /* the first stranger that was seen at the other end of a connection */
-    int64_t peers_ns; /* when it was looked for */
+    struct peers peers;
 };
 
 static void line(struct checked *checked, bool ok, const char *name, const char *skipped, const char *detail)
@@ -31,32 +27,12 @@ static void line(struct checked *checked, bool ok, const char *name, const char 
     free(full);
 }
 
-/* Looking walks all of /proc, which costs more than most cases. */
-static const int64_t peers_pause_ns = 200 * CLOCK_NS_PER_MS;
-
-/* Between cases is when a connection to somebody else can be seen: it is open, and nothing is measured. */
 static void on_result(void *user, const struct contract_result *result)
 {
     struct checked *checked = user;
 
     line(checked, result->ok, result->name, result->skipped, result->detail);
-    if (checked->peers.kind != ERR_NONE || clock_mono_ns() - checked->peers_ns < peers_pause_ns)
-        return;
-    checked->peers_ns = clock_mono_ns();
-    (void)peers_check(&checked->server, checked->database_port, &checked->peers);
-}
-
-static int database_port(const struct database *database)
-{
-    struct pq_address address;
-    struct err ignored = {0};
-    uint64_t port = 0;
-
-    if (database == NULL || pq_address_parse(database->url, &address, &ignored) != 0)
-        return 0;
-    (void)text_parse_u64(address.port != NULL ? address.port : "5432", &port);
-    pq_address_free(&address);
-    return (int)port;
+    peers_look(&checked->peers);
 }
 
 static int start(struct checked *checked, struct err *err)
@@ -88,14 +64,14 @@ static int check_started(struct checked *checked, struct err *err)
     const struct check_row_env *env = checked->env;
     struct contract_env contract_env = {
         .base_url = checked->server.url, .secret = env->secret, .database = env->database, .pool = env->pool};
+    struct err stranger = {0};
     char how[256] = "";
+    bool alone;
     size_t failed;
     int result = contract_run(env->contract, &contract_env, on_result, checked, &failed, err);
 
-    if (checked->peers.kind == ERR_NONE)
-        (void)peers_check(&checked->server, checked->database_port, &checked->peers);
-    line(checked, checked->peers.kind == ERR_NONE, "its answers are made by its own processes", NULL,
-         checked->peers.text);
+    alone = peers_check(&checked->peers, &stranger) == 0;
+    line(checked, alone, "its answers are made by its own processes", NULL, stranger.text);
     if (!server_is_alive(&checked->server, how, sizeof how))
         line(checked, false, "it still runs after all that", NULL, how);
     if (checked->failed > 0) {
@@ -121,12 +97,14 @@ static int begin(struct checked *checked)
 
 int check_row(const struct check_row_env *env, struct row *row, struct err *err)
 {
-    struct checked checked = {.env = env, .row = row, .database_port = database_port(env->database)};
+    struct checked checked = {.env = env, .row = row};
+
     char *logs = text_format("%s/logs", env->state_dir);
     struct err why = {0};
     bool built;
     int result = 0;
 
+    checked.peers = (struct peers){.server = &checked.server, .database = env->database};
     if (row->state == ROW_SKIPPED) {
         line(&checked, true, "it can be run here", row->reason, NULL);
     } else if (fsx_mkdirs(logs, 0755, err) != 0) {

@@ -11,17 +11,20 @@
 #include "base/text.h"
 #include "study/judge.h"
 #include "study/request.h"
+#include "target/peers.h"
 
 struct first_failure {
     char *text; /* "not ok: CASE: detail" of the first case that failed */
     struct text log;
     size_t cases;
+    struct peers peers;
 };
 
 static void note_case(void *user, const struct contract_result *result)
 {
     struct first_failure *first = user;
 
+    peers_look(&first->peers);
     first->cases++;
     text_addf(&first->log, "%sok %zu - %s%s%s\n", result->ok ? "" : "not ", first->cases, result->name,
               result->skipped != NULL ? " # SKIP " : "", result->skipped != NULL ? result->skipped : "");
@@ -40,7 +43,7 @@ static int check_contract(struct life *life, struct err *err)
                                .secret = run->secret,
                                .database = run->setup.study.has_database ? run->database : NULL,
                                .pool = run->setup.study.pool};
-    struct first_failure first = {0};
+    struct first_failure first = {.peers = {.server = &life->server, .database = env.database}};
     size_t failed = 0;
     char *path = text_format("%s.contract", life->server.log_path);
     int result = contract_run(&run->contract, &env, note_case, &first, &failed, err);
@@ -50,6 +53,8 @@ static int check_contract(struct life *life, struct err *err)
     if (result == 0 && failed > 0)
         result = err_fail(err, "%s fails its contract (%zu of %zu cases): %s; log: %s", life->row->id, failed,
                           first.cases, first.text, path);
+    if (result == 0 && peers_check(&first.peers, err) != 0)
+        result = err_prefix(err, "%s does not make its answers itself", life->row->id);
     free(first.text);
     text_free(&first.log);
     free(path);

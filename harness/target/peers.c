@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "machine/listener.h"
 #include "machine/outgoing.h"
 #include "machine/procfs.h"
+#include "target/database.h"
+#include "target/pq.h"
 #include "target/server.h"
 
 static bool is_among(pid_t pid, const pid_t *pids, size_t count)
@@ -49,26 +52,53 @@ static int tell(pid_t stranger, int port, struct err *err)
     return -1;
 }
 
-int peers_check(const struct server *server, int database_port, struct err *err)
+static int database_port(const struct database *database)
 {
+    struct pq_address address;
+    struct err ignored = {0};
+    uint64_t port = 5432;
+
+    if (database == NULL || database->url == NULL || pq_address_parse(database->url, &address, &ignored) != 0)
+        return 0;
+    if (address.port != NULL)
+        (void)text_parse_u64(address.port, &port);
+    pq_address_free(&address);
+    return (int)port;
+}
+
+static void look(struct peers *peers)
+{
+    const struct server *server = peers->server;
+    int database = database_port(peers->database);
     struct outgoing outgoing;
     struct err ignored = {0};
     pid_t *pids;
     size_t count = server_pids(server, &pids);
-    int result = 0;
 
     if (count > 0 && outgoing_find("/proc", pids, count, server->port, &outgoing, &ignored) == 0) {
-        for (size_t i = 0; i < outgoing.count && result == 0; i++) {
-            pid_t stranger;
+        for (size_t i = 0; i < outgoing.count && peers->found.kind == ERR_NONE; i++) {
+            pid_t stranger = outgoing.ports[i] == database ? 0 : find_stranger(outgoing.ports[i], pids, count);
 
-            if (outgoing.ports[i] == database_port)
-                continue;
-            stranger = find_stranger(outgoing.ports[i], pids, count);
             if (stranger != 0)
-                result = tell(stranger, outgoing.ports[i], err);
+                (void)tell(stranger, outgoing.ports[i], &peers->found);
         }
         outgoing_free(&outgoing);
     }
     free(pids);
-    return result;
+    peers->looked_ns = clock_mono_ns();
+}
+
+void peers_look(struct peers *peers)
+{
+    static const int64_t pause_ns = 200 * CLOCK_NS_PER_MS;
+
+    if (peers->found.kind == ERR_NONE && clock_mono_ns() - peers->looked_ns >= pause_ns)
+        look(peers);
+}
+
+int peers_check(struct peers *peers, struct err *err)
+{
+    if (peers->found.kind == ERR_NONE)
+        look(peers);
+    return peers->found.kind == ERR_NONE ? 0 : err_fail(err, "%s", peers->found.text);
 }

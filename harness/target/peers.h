@@ -5,14 +5,32 @@
 #ifndef TARGET_PEERS_H
 #define TARGET_PEERS_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
+struct database;
 struct server;
 
 /*
- * 0 when every TCP connection that the server's processes hold now leads to a client, to `database_port` or to one of
- * themselves, or when it cannot be told. -1 (ERR_FAILED): the error names the process at the other end.
+ * Looks now and then while a server is asked: a connection to somebody else shows only while it is open. Fill in
+ * `server` and `database` (NULL: none), call peers_look() between requests as often as is handy and peers_check() at
+ * the end. A look walks /proc of the whole machine: never inside a measured window.
  */
-int peers_check(const struct server *server, int database_port, struct err *err);
+struct peers {
+    const struct server *server;
+    const struct database *database;
+    int64_t looked_ns;
+    struct err found; /* the first stranger; kind ERR_NONE: none so far */
+};
+
+/* Looks unless the last look was a moment ago. */
+void peers_look(struct peers *peers);
+
+/*
+ * Looks. 0 when every TCP connection that the server's processes held at any look led to a client, to the database or
+ * to one of themselves, or when it cannot be told. -1 (ERR_FAILED): the error names the process at the other end.
+ */
+int peers_check(struct peers *peers, struct err *err);
 
 #endif

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """TAP: servers that cheat are refused by `restbench check`, each by the name of the case that it failed, and the
-honest one that they are made of is not. RESTBENCH names the program."""
+honest one that they are made of is not.
+
+    cheats.t [CHEAT...]       only these
+RESTBENCH names the program."""
 
 import json
 import os
@@ -103,12 +106,16 @@ def squat(fifo):
 
 
 def check(security, expected, common, variables):
+    expected = {mode: cases for mode, cases in expected.items() if mode in (sys.argv[1:] or expected)}
+    if not expected:
+        return
     pattern = "cheat:(" + "|".join(expected) + ")"
     status, out, err = run("check", pattern, "--security", security, *common, **variables)
     refused = {mode: [] for mode in expected}
     for mode, name in re.findall(r"^not ok \d+ - cheat:([a-z-]+): (.*)$", out, re.M):
         refused[mode].append(name)
-    result(status == 1, f"{security}: exit status 1", f"got {status}", err, out[-2000:])
+    wanted = int(any(expected.values()))
+    result(status == wanted, f"{security}: exit status {wanted}", f"got {status}", err, out[-2000:])
     for mode, cases in expected.items():
         passed = len(re.findall(rf"^ok \d+ - cheat:{mode}: ", out, re.M))
         if cases:
