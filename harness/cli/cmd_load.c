@@ -33,6 +33,8 @@ struct load_args {
     int64_t warmup_ns;
     int64_t threads;
     const char *engine;
+    bool insecure;
+    const char *ca_file;
     bool close;
     const char *expect;
     int64_t expect_every;
@@ -54,6 +56,8 @@ static const struct opt opts[] = {
     {'f', "body-file", "FILE", OPT_STRING, AT(body_file), "body of the request, from a file"},
     {'t', "timeout", "DUR", OPT_STRING, AT(timeout), "for one answer, and for one connection (2s)"},
     {'r', "rate", "N", OPT_NUMBER, AT(rate), "requests per second on a schedule (open loop)"},
+    {'k', "insecure", NULL, OPT_FLAG, AT(insecure), "https: accept any certificate"},
+    {0, "cacert", "FILE", OPT_STRING, AT(ca_file), "https: the certificates (PEM) to trust instead of the system's"},
     {'l', "latencies", NULL, OPT_FLAG, AT(latencies), "print the distribution of latencies"},
     {'o', "format", "FORM", OPT_STRING, AT(format), "plain-text (pt) or json (j)"},
     {'p', "print", "WHAT", OPT_STRING, AT(print), "of intro, progress, result (i,p,r): what is printed"},
@@ -174,6 +178,8 @@ static int make_options(const struct load_args *args, struct load_options *optio
     options->method = args->method;
     options->headers = args->headers.items;
     options->header_count = args->headers.count;
+    options->insecure = args->insecure;
+    options->ca_file = args->ca_file;
     options->close = args->close;
     options->engine = args->engine;
     options->check_every = args->expect_every;

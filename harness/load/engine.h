@@ -2,8 +2,8 @@
  * engine - how bytes move: the five operations that a worker needs of epoll or io_uring.
  *
  * All but open() belong to the worker's own thread. What happens to a connection is decided in flow.c; an engine calls
- *   flow_connected / flow_connect_failed   when an attempt that connect() began has ended
- *   flow_bytes                             with what it received
+ *   flow_opened / flow_connect_failed      when an attempt that connect() began has ended
+ *   flow_received                           with what it received
  *   flow_end                               when the connection ended (0: FIN, else errno)
  *   flow_unsent                            when a request could not be written, not even one byte of it
  */

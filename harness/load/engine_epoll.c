@@ -100,7 +100,7 @@ static int send_at_once(struct worker *worker, struct conn *conn)
 
     if (!flow_start_early(worker, conn))
         return EAGAIN;
-    n = send(conn->fd, conn->request->bytes, conn->request->len, MSG_NOSIGNAL);
+    n = send(conn->fd, conn->out, conn->out_len, MSG_NOSIGNAL);
     if (n > 0) {
         flow_start_kept(worker, conn);
         conn->sent = (size_t)n;
@@ -132,7 +132,7 @@ static void engine_connect(struct worker *worker, struct conn *conn)
     }
     error = send_at_once(worker, conn);
     if (error == 0 || error == EAGAIN) {
-        bool out = error == EAGAIN || conn->sent < conn->request->len;
+        bool out = error == EAGAIN || conn->sent < conn->out_len;
 
         if (!again || (out && !conn->wants_out))
             watch(worker, conn, again ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, out);
@@ -165,15 +165,18 @@ static void engine_redial(struct worker *worker, struct conn *conn)
 
 static void engine_send(struct worker *worker, struct conn *conn)
 {
-    const struct request *request = conn->request;
-    ssize_t n = send(conn->fd, request->bytes + conn->sent, request->len - conn->sent, MSG_NOSIGNAL);
+    ssize_t n = send(conn->fd, conn->out + conn->sent, conn->out_len - conn->sent, MSG_NOSIGNAL);
 
-    if (__builtin_expect(n > 0, 1)) {
+    while (__builtin_expect(n > 0, 1)) {
         conn->sent += (size_t)n;
         worker->tally->bytes_written += (size_t)n;
-        if (__builtin_expect(conn->sent == request->len, 1))
+        if (conn->sent < conn->out_len)
+            break;
+        if (__builtin_expect(conn->tls == NULL, 1) || !flow_refill(worker, conn))
             return;
-    } else if (errno != EAGAIN && errno != EINTR && conn->sent == 0 && conn->fresh) {
+        n = send(conn->fd, conn->out, conn->out_len, MSG_NOSIGNAL);
+    }
+    if (n < 0 && errno != EAGAIN && errno != EINTR && conn->sent == 0 && conn->fresh && conn->tls == NULL) {
         flow_unsent(worker, conn);
         return;
     }
@@ -203,7 +206,7 @@ static void readable(struct worker *worker, struct conn *conn)
             flow_end(worker, conn, n < 0 ? errno : 0);
             return;
         }
-        switch (flow_bytes(worker, conn, worker->buffer, (size_t)n)) {
+        switch (flow_received(worker, conn, worker->buffer, (size_t)n)) {
         case FLOW_NEXT:
             if (flow_start(worker, conn))
                 engine_send(worker, conn);
@@ -231,14 +234,15 @@ static void connected(struct worker *worker, struct conn *conn)
     if (error != 0)
         flow_connect_failed(worker, conn, error);
     else
-        flow_connected(worker, conn);
+        flow_opened(worker, conn);
 }
 
 static void handle(struct worker *worker, struct conn *conn, uint32_t events)
 {
     if (conn->state == CONN_CONNECTING) {
         connected(worker, conn);
-    } else if ((events & EPOLLOUT) != 0 && conn->state == CONN_BUSY && conn->sent < conn->request->len) {
+    } else if ((events & EPOLLOUT) != 0 && conn->sent < conn->out_len &&
+               (conn->state == CONN_BUSY || conn->state == CONN_HANDSHAKE)) {
         engine_send(worker, conn);
     }
     /* It may have been closed and opened again by now: the events are those of the old socket. */

@@ -254,29 +254,43 @@ static void engine_drop(struct worker *worker, struct conn *conn)
     io_uring_prep_close_direct(sqe, (unsigned)index_of(worker, conn));
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
     sqe->user_data = OP_OTHER;
+    /* What TLS made is written over by the next connection. */
+    if (slot->sending && conn->tls != NULL)
+        submit(worker);
     *slot = (struct slot){.generation = (slot->generation + 1) & 0xffffff};
     conn->fd = -1;
+}
+
+/* A request that goes out whole, and of which nothing is heard when it does. */
+static bool goes_whole(const struct conn *conn)
+{
+    return conn->tls == NULL && conn->request != NULL && conn->request->len <= WHOLE_SEND;
 }
 
 static void engine_send(struct worker *worker, struct conn *conn)
 {
     struct state *state = worker->engine_state;
-    const struct request *request = conn->request;
-    bool whole = request->len <= WHOLE_SEND;
-    struct io_uring_sqe *sqe = entry(worker, 1);
+    bool whole = goes_whole(conn);
+    bool first = conn->tls == NULL && conn->sent == 0;
+    struct io_uring_sqe *sqe;
 
-    io_uring_prep_send(sqe, index_of(worker, conn), request->bytes + conn->sent, request->len - conn->sent,
+    if (slot_of(worker, conn)->sending)
+        return; /* its completion sends the rest */
+    sqe = entry(worker, 1);
+    io_uring_prep_send(sqe, index_of(worker, conn), conn->out + conn->sent, conn->out_len - conn->sent,
                        whole ? MSG_NOSIGNAL | MSG_WAITALL : MSG_NOSIGNAL);
     sqe->flags |= IOSQE_FIXED_FILE;
     sqe->user_data = tag(worker, conn, OP_SEND);
     if (whole) {
         sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-        conn->sent = request->len;
-        worker->tally->bytes_written += request->len;
+        conn->sent = conn->out_len;
+        worker->tally->bytes_written += conn->out_len;
     } else {
         slot_of(worker, conn)->sending = true;
+        if (conn->tls != NULL)
+            tls_hold_out(conn->tls);
     }
-    if (whole || conn->sent == 0)
+    if (first)
         state->group[state->group_count++] = conn;
     if (state->group_count == GROUP)
         submit(worker);
@@ -284,18 +298,14 @@ static void engine_send(struct worker *worker, struct conn *conn)
 
 static void handle_send(struct worker *worker, struct conn *conn, int result)
 {
-    const struct request *request = conn->request;
-    bool whole = request != NULL && request->len <= WHOLE_SEND;
-
     slot_of(worker, conn)->sending = false;
-    if (conn->state != CONN_BUSY)
-        return;
-    if (whole) {
-        if (result >= (int)request->len || !conn->fresh)
+    if (goes_whole(conn)) {
+        uint64_t *written = &worker->tally->bytes_written;
+
+        if (conn->state != CONN_BUSY || result >= (int)conn->out_len || !conn->fresh)
             return;
         conn->sent = 0;
-        worker->tally->bytes_written -=
-            request->len < worker->tally->bytes_written ? request->len : worker->tally->bytes_written;
+        *written -= conn->out_len < *written ? conn->out_len : *written;
         flow_unsent(worker, conn);
         return;
     }
@@ -304,11 +314,11 @@ static void handle_send(struct worker *worker, struct conn *conn, int result)
         worker->tally->bytes_written += (uint64_t)result;
     } else if (result != -EAGAIN && result != -EINTR) {
         /* A broken pipe is left to the receiving side, where an answer may lie. */
-        if (conn->sent == 0 && conn->fresh)
+        if (conn->state == CONN_BUSY && conn->sent == 0 && conn->fresh && conn->tls == NULL)
             flow_unsent(worker, conn);
         return;
     }
-    if (conn->sent < request->len)
+    if (conn->sent < conn->out_len || (conn->tls != NULL && flow_refill(worker, conn)))
         engine_send(worker, conn);
 }
 
@@ -319,7 +329,7 @@ static void handle_connect(struct worker *worker, struct conn *conn, int result)
         flow_connect_failed(worker, conn, -result);
         return;
     }
-    flow_connected(worker, conn);
+    flow_opened(worker, conn);
     if (conn->fd >= 0 && !slot_of(worker, conn)->receiving && conn->state != CONN_CONNECTING)
         arm_recv(worker, conn);
 }
@@ -333,7 +343,7 @@ static void handle_recv(struct worker *worker, struct conn *conn, int result, co
         /* More behind a complete answer is the connection's end, or bytes that must not be there: it comes next. */
         bool more = (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
 
-        if (flow_bytes(worker, conn, bytes, (size_t)result) == FLOW_NEXT && !more && flow_start(worker, conn))
+        if (flow_received(worker, conn, bytes, (size_t)result) == FLOW_NEXT && !more && flow_start(worker, conn))
             engine_send(worker, conn);
     } else if (result != -ENOBUFS && result != -EINTR && result != -EAGAIN) {
         flow_end(worker, conn, -result);

@@ -18,6 +18,7 @@ void flow_open(struct worker *worker, struct conn *conn)
 
     conn->state = CONN_CONNECTING;
     conn->ended = false;
+    conn->fresh = false;
     conn->carried = false;
     conn->opened_ns = worker_now(worker);
     deadline_set(&worker->due, &conn->deadline, conn->opened_ns + limit_ns);
@@ -27,6 +28,8 @@ void flow_open(struct worker *worker, struct conn *conn)
 static void shut(struct worker *worker, struct conn *conn)
 {
     worker->engine->drop(worker, conn);
+    if (conn->tls != NULL)
+        tls_end(conn->tls);
     conn->state = CONN_OFF;
     deadline_set(&worker->due, &conn->deadline, DEADLINE_NEVER);
 }
@@ -49,7 +52,7 @@ static void reopen(struct worker *worker, struct conn *conn)
         shut(worker, conn);
         return;
     }
-    if (conn->ended && conn->carried && conn->sent == conn->request->len && worker->engine->redial != NULL)
+    if (conn->ended && conn->carried && flow_all_sent(conn) && conn->tls == NULL && worker->engine->redial != NULL)
         worker->engine->redial(worker, conn);
     else
         shut(worker, conn);
@@ -90,137 +93,6 @@ static void fail(struct worker *worker, struct conn *conn, enum load_error error
     worker->open--;
     conn->state = CONN_IDLE;
     reopen(worker, conn);
-}
-
-/* Gives a connection the next request, which should have started at `intended_ns`. */
-static void begin(struct worker *worker, struct conn *conn, int64_t intended_ns)
-{
-    struct load_plan *plan = worker->plan;
-
-    worker->budget--;
-    worker->open++;
-    worker->tally->started++;
-    conn->request = plan->requests;
-    if (plan->order != NULL) {
-        conn->request += plan->order[worker->next_request];
-        if (++worker->next_request == plan->order_len)
-            worker->next_request = 0;
-    }
-    conn->state = CONN_BUSY;
-    conn->fresh = true;
-    conn->sent = 0;
-    conn->start_ns = intended_ns;
-    conn->written_ns = worker->now_ns;
-    conn->checked = false;
-    if (plan->check_every != 0 && --worker->until_check == 0) {
-        worker->until_check = plan->check_every;
-        conn->checked = conn->request->expected_body != NULL;
-    }
-    deadline_set(&worker->due, &conn->deadline, conn->written_ns + plan->timeout_ns);
-}
-
-/* The connection that has been idle for longest; NULL: none is. */
-static struct conn *first_idle(struct worker *worker)
-{
-    while (worker->idle_count > 0) {
-        struct conn *conn = worker->idle[worker->idle_first];
-
-        if (conn->state == CONN_IDLE)
-            return conn;
-        conn->queued = false;
-        worker->idle_first = worker->idle_first + 1 == worker->conn_count ? 0 : worker->idle_first + 1;
-        worker->idle_count--;
-    }
-    return NULL;
-}
-
-static void queue_idle(struct worker *worker, struct conn *conn)
-{
-    if (conn->queued)
-        return;
-    conn->queued = true;
-    worker->idle[(worker->idle_first + worker->idle_count++) % worker->conn_count] = conn;
-}
-
-/* What waited for longer than a timeout is not sent any more. */
-static void skip_missed(struct worker *worker)
-{
-    while (worker->now_ns - worker->schedule.due_ns > worker->plan->timeout_ns) {
-        worker->tally->missed++;
-        schedule_next(&worker->schedule);
-    }
-}
-
-bool flow_start(struct worker *worker, struct conn *conn)
-{
-    if (worker->budget == 0)
-        return false;
-    if (worker->plan->rate > 0) {
-        int64_t intended_ns;
-
-        skip_missed(worker);
-        intended_ns = worker->schedule.due_ns;
-        if (intended_ns > worker->now_ns || first_idle(worker) != NULL) {
-            queue_idle(worker, conn);
-            return false;
-        }
-        schedule_next(&worker->schedule);
-        begin(worker, conn, intended_ns);
-        return true;
-    }
-    begin(worker, conn, worker->now_ns);
-    return true;
-}
-
-bool flow_start_early(struct worker *worker, struct conn *conn)
-{
-    (void)worker_now(worker);
-    if (worker->budget == 0 || worker->plan->rate > 0)
-        return false;
-    begin(worker, conn, worker->now_ns);
-    return true;
-}
-
-void flow_start_kept(struct worker *worker, struct conn *conn)
-{
-    histogram_record(&worker->connect, conn->written_ns - conn->opened_ns);
-}
-
-void flow_start_undo(struct worker *worker, struct conn *conn)
-{
-    worker->budget++;
-    worker->open--;
-    worker->tally->started--;
-    if (worker->plan->order != NULL)
-        worker->next_request = (worker->next_request == 0 ? worker->plan->order_len : worker->next_request) - 1;
-    worker->until_check += worker->plan->check_every != 0;
-    conn->state = CONN_CONNECTING;
-    deadline_set(&worker->due, &conn->deadline, conn->opened_ns + worker->plan->timeout_ns);
-}
-
-int64_t flow_pump_ns(struct worker *worker)
-{
-    if (worker->budget == 0 || first_idle(worker) == NULL)
-        return INT64_MAX;
-    return schedule_when_ns(&worker->schedule);
-}
-
-void flow_pump(struct worker *worker)
-{
-    while (flow_pump_ns(worker) <= worker->now_ns) {
-        struct conn *conn = first_idle(worker);
-        int64_t intended_ns;
-
-        skip_missed(worker);
-        intended_ns = worker->schedule.due_ns;
-        if (intended_ns > worker->now_ns)
-            return;
-        schedule_next(&worker->schedule);
-        schedule_paced(&worker->schedule, worker->now_ns);
-        begin(worker, conn, intended_ns);
-        worker->engine->send(worker, conn);
-        (void)worker_now(worker);
-    }
 }
 
 void flow_unsent(struct worker *worker, struct conn *conn)
@@ -292,7 +164,7 @@ static enum flow succeed(struct worker *worker, struct conn *conn, bool reusable
 static enum flow answered(struct worker *worker, struct conn *conn, bool extra)
 {
     const struct http_answer *answer = &conn->answer;
-    bool early = conn->sent < conn->request->len;
+    bool early = !flow_all_sent(conn);
     bool reusable = http_answer_reusable(answer) && !early && !worker->plan->close;
     int64_t now_ns = worker_now(worker);
     unsigned class = answer->status / 100;
@@ -331,12 +203,11 @@ static enum flow answered(struct worker *worker, struct conn *conn, bool extra)
     return FLOW_DOWN;
 }
 
-enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes, size_t len)
+enum flow flow_answer(struct worker *worker, struct conn *conn, const char *bytes, size_t len)
 {
     bool whole = conn->fresh;
     size_t used;
 
-    worker->tally->bytes_read += len;
     if (__builtin_expect(conn->state != CONN_BUSY, 0)) {
         worker->tally->unasked++;
         reopen_idle(worker, conn);
@@ -346,8 +217,7 @@ enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes
         int expected = conn->request->expected_status;
 
         conn->fresh = false;
-        if (!conn->checked && conn->sent == conn->request->len &&
-            http_memo_hit(&worker->memo, conn->request->head, bytes, len) &&
+        if (!conn->checked && flow_all_sent(conn) && http_memo_hit(&worker->memo, conn->request->head, bytes, len) &&
             (expected == 0 || expected == worker->memo.status)) {
             int64_t now_ns = worker_now(worker);
 
@@ -376,11 +246,20 @@ enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes
     }
 }
 
+void flow_broken(struct worker *worker, struct conn *conn)
+{
+    if (conn->state == CONN_BUSY)
+        fail(worker, conn, LOAD_MALFORMED);
+    else
+        reopen_idle(worker, conn);
+}
+
 void flow_end(struct worker *worker, struct conn *conn, int error)
 {
     conn->ended = true;
     switch (conn->state) {
     case CONN_CONNECTING:
+    case CONN_HANDSHAKE:
         flow_connect_failed(worker, conn, error != 0 ? error : ECONNRESET);
         break;
     case CONN_BUSY:
@@ -407,6 +286,7 @@ void flow_due(struct worker *worker, struct conn *conn)
 {
     switch (conn->state) {
     case CONN_CONNECTING:
+    case CONN_HANDSHAKE:
         flow_connect_failed(worker, conn, ETIMEDOUT);
         break;
     case CONN_BUSY:

@@ -23,6 +23,8 @@ void flow_open(struct worker *worker, struct conn *conn);
  * nothing is due joins the queue of idle ones.
  */
 bool flow_start(struct worker *worker, struct conn *conn);
+/* The TCP connection is open: on to TLS where the URL says so, else flow_connected(). */
+void flow_opened(struct worker *worker, struct conn *conn);
 /* The connection is open: it gets its first request, through engine->send, when requests are due. */
 void flow_connected(struct worker *worker, struct conn *conn);
 /*
@@ -34,7 +36,11 @@ bool flow_start_early(struct worker *worker, struct conn *conn);
 void flow_start_kept(struct worker *worker, struct conn *conn);
 void flow_start_undo(struct worker *worker, struct conn *conn);
 void flow_connect_failed(struct worker *worker, struct conn *conn, int error);
-enum flow flow_bytes(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
+enum flow flow_answer(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
+/* What lay in conn->out has been sent; true: there is more in it now. Only with TLS. */
+bool flow_refill(struct worker *worker, struct conn *conn);
+/* What came is not what it should be, beneath HTTP. */
+void flow_broken(struct worker *worker, struct conn *conn);
 void flow_end(struct worker *worker, struct conn *conn, int error);
 void flow_unsent(struct worker *worker, struct conn *conn);
 /* Open loop: sends what is due on idle connections. */
@@ -43,5 +49,24 @@ void flow_pump(struct worker *worker);
 int64_t flow_pump_ns(struct worker *worker);
 /* Its deadline has come. */
 void flow_due(struct worker *worker, struct conn *conn);
+
+/* True when the whole request has gone out. */
+static inline bool flow_all_sent(const struct conn *conn)
+{
+    return conn->sent == conn->out_len && conn->taken == conn->request->len;
+}
+
+/* Parts of flow_tls.c. */
+void flow_tls_begin_request(struct conn *conn);
+enum flow flow_tls_received(struct worker *worker, struct conn *conn, const char *bytes, size_t len);
+
+/* Bytes from the wire; the engine's entry. */
+static inline enum flow flow_received(struct worker *worker, struct conn *conn, const char *bytes, size_t len)
+{
+    worker->tally->bytes_read += len;
+    if (__builtin_expect(conn->tls != NULL, 0))
+        return flow_tls_received(worker, conn, bytes, len);
+    return flow_answer(worker, conn, bytes, len);
+}
 
 #endif

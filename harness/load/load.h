@@ -40,6 +40,8 @@ struct load_options {
     int64_t duration_ns; /* 0: counted, without an end by time */
     int64_t warmup_ns;
     int64_t timeout_ns;
+    bool insecure;       /* any certificate will do */
+    const char *ca_file; /* NULL: the system's certificates */
     bool close;
     bool wait;     /* print "ready", start on a line from standard input */
     int events_fd; /* -1: none */

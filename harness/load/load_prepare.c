@@ -9,6 +9,8 @@
 #define MAX_THREADS 1024
 #define LEAST_RATE 1e-3
 #define MOST_RATE 1e7
+/* TLS connections whose buffers may be kept between requests: 34 KiB each. */
+#define MANY_TLS 1000
 #define MAX_DURATION_NS (366LL * 24 * 3600 * CLOCK_NS_PER_S)
 
 /* A connection before the clock starts may need a second try of its SYN where the server's queue is full. */
@@ -93,7 +95,13 @@ int load_prepare(struct load *load, struct err *err)
     plan->rate = load->options.rate;
     plan->workers = (unsigned)load->options.threads;
     plan->counted = load->options.requests > 0;
-    plan->host = load->url.host;
+    plan->tls = load->url.tls;
+    plan->tls_options = (struct tls_options){
+        .host = load->url.host,
+        .ca_file = load->options.ca_file,
+        .insecure = load->options.insecure,
+        .many = load->options.connections > MANY_TLS,
+    };
     plan->requests = load->requests;
     for (size_t i = 0; i < load->request_count; i++)
         if (load->requests[i].len > plan->largest_request)

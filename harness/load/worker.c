@@ -49,6 +49,13 @@ int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, 
         worker->conns[i].deadline.due_ns = DEADLINE_NEVER;
     }
     worker->buffer = text_alloc(WORKER_BUFFER);
+    if (plan->tls) {
+        worker->plain = text_alloc(WORKER_BUFFER);
+        if (tls_context_new(&plan->tls_options, &worker->tls, err) != 0)
+            return -1;
+        for (uint32_t i = 0; i < conn_count; i++)
+            worker->conns[i].tls = tls_new(worker->tls);
+    }
     worker->border_ns = INT64_MAX;
     worker->tally = &worker->warmup;
     worker->until_check = plan->check_every;
@@ -63,8 +70,12 @@ int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, 
 void worker_free(struct worker *worker)
 {
     deadline_heap_free(&worker->due);
+    for (uint32_t i = 0; worker->conns != NULL && i < worker->conn_count; i++)
+        tls_free(worker->conns[i].tls);
+    tls_context_free(worker->tls);
     free(worker->conns);
     free(worker->buffer);
+    free(worker->plain);
     free(worker->idle);
     if (worker->wake_fd >= 0)
         (void)close(worker->wake_fd);

@@ -29,6 +29,7 @@
 #include "load/request.h"
 #include "load/schedule.h"
 #include "load/tally.h"
+#include "load/tls.h"
 
 enum worker_command {
     COMMAND_NONE,
@@ -40,7 +41,8 @@ enum worker_command {
 
 struct load_plan {
     struct address address;
-    const char *host; /* for messages and TLS */
+    bool tls;
+    struct tls_options tls_options;
     const struct request *requests;
     size_t largest_request;
     const uint32_t *order; /* which request is next; NULL: always the first */
@@ -63,6 +65,7 @@ struct load_plan {
 enum conn_state {
     CONN_OFF,
     CONN_CONNECTING,
+    CONN_HANDSHAKE, /* the TCP connection is open, TLS is not */
     CONN_IDLE,
     CONN_BUSY,    /* a request is open */
     CONN_CLOSING, /* waits for the server's FIN, so that it keeps the TIME_WAIT */
@@ -74,7 +77,10 @@ struct conn {
     int64_t start_ns;   /* the latency counts from here: the first byte written, or the intended start */
     int64_t written_ns; /* the first byte written */
     const struct request *request;
-    size_t sent;
+    const char *out; /* what is to be sent: the request, or what TLS made of it */
+    size_t out_len;
+    size_t sent;  /* of out */
+    size_t taken; /* of the request into out */
     int fd;
     unsigned char state;
     bool fresh;       /* no byte of the answer has come */
@@ -89,6 +95,7 @@ struct conn {
     struct http_answer answer;
     struct http_body body;
     int64_t opened_ns; /* when connecting began */
+    struct tls *tls;   /* NULL: plain HTTP */
 };
 
 enum worker_phase {
@@ -116,6 +123,8 @@ struct worker {
     int64_t now_ns;
     int64_t border_ns; /* when the tally changes */
     char *buffer;
+    char *plain; /* with TLS: what was decrypted */
+    struct tls_context *tls;
     struct conn *conns;
     uint32_t conn_count;
     uint32_t to_open; /* index of the next connection to establish */
