@@ -36,6 +36,8 @@ struct load_args {
     bool insecure;
     const char *ca_file;
     bool close;
+    const char *requests_file;
+    int64_t seed;
     const char *expect;
     int64_t expect_every;
     bool wait;
@@ -47,7 +49,7 @@ struct load_args {
 static const struct opt opts[] = {
     {'c', "connections", "N", OPT_COUNT, AT(connections), "connections (125)"},
     {'d', "duration", "DUR", OPT_DURATION, AT(duration_ns), "how long it counts (10s)"},
-    {'n', "requests", "N", OPT_COUNT, AT(requests), "exactly so many requests, instead of a time"},
+    {'n', NULL, "N", OPT_COUNT, AT(requests), "exactly so many requests, instead of a time"},
     {'m', "method", "NAME", OPT_STRING, AT(method), "method (GET); sent as written"},
     {'H', "header", "'NAME: VALUE'", OPT_LIST, AT(headers), "a header; may be given several times"},
     {0, "headers", "FILE", OPT_STRING, AT(headers_file),
@@ -65,6 +67,9 @@ static const struct opt opts[] = {
     {0, "threads", "N", OPT_COUNT, AT(threads), "threads (the CPUs that it may run on)"},
     {0, "engine", "NAME", OPT_STRING, AT(engine), "auto, epoll or io_uring"},
     {0, "close", NULL, OPT_FLAG, AT(close), "one request a connection"},
+    {0, "requests", "FILE", OPT_STRING, AT(requests_file),
+     "many requests, a JSON object a line: method, path, headers, body,\nweight, expect: {status, body}"},
+    {0, "seed", "N", OPT_COUNT, AT(seed), "fixes the order in which they are drawn (1)"},
     {0, "expect", "FILE", OPT_STRING, AT(expect), "a body that every answer should have; one in so many is compared"},
     {0, "expect-every", "N", OPT_COUNT, AT(expect_every), "compare one body in N (1000)"},
     {0, "wait", NULL, OPT_FLAG, AT(wait), "connect, print \"ready\", start on a line from standard input"},
@@ -183,6 +188,8 @@ static int make_options(const struct load_args *args, struct load_options *optio
     options->close = args->close;
     options->engine = args->engine;
     options->check_every = args->expect_every;
+    options->requests_file = args->requests_file;
+    options->seed = args->seed;
     options->wait = args->wait;
     options->events_fd = args->events > INT32_MAX ? INT32_MAX : (int)args->events;
     return parse_timeout(args->timeout, &options->timeout_ns, err);
@@ -286,6 +293,7 @@ static int main_load(int argc, char **argv)
         .threads = -1,
         .engine = "auto",
         .expect_every = 1000,
+        .seed = 1,
         .events = -1,
     };
     struct err err = {0};

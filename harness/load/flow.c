@@ -18,6 +18,7 @@ void flow_open(struct worker *worker, struct conn *conn)
 
     conn->state = CONN_CONNECTING;
     conn->ended = false;
+    conn->closed_in_order = false;
     conn->fresh = false;
     conn->carried = false;
     conn->opened_ns = worker_now(worker);
@@ -265,7 +266,8 @@ void flow_end(struct worker *worker, struct conn *conn, int error)
     case CONN_BUSY:
         if (conn->fresh)
             fail(worker, conn, LOAD_CLOSED);
-        else if (error == 0 && http_answer_end(&conn->answer) == HTTP_ANSWER_DONE)
+        else if (error == 0 && (conn->tls == NULL || conn->closed_in_order) &&
+                 http_answer_end(&conn->answer) == HTTP_ANSWER_DONE)
             (void)answered(worker, conn, false);
         else
             fail(worker, conn, LOAD_TRUNCATED);

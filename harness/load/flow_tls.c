@@ -95,7 +95,8 @@ enum flow flow_tls_received(struct worker *worker, struct conn *conn, const char
             continue;
         if (result == TLS_FAILED)
             return failed(worker, conn);
-        conn->ended |= result == TLS_CLOSED;
+        conn->closed_in_order = result == TLS_CLOSED;
+        conn->ended |= conn->closed_in_order;
         if (total > 0) {
             next = flow_answer(worker, conn, worker->plain, total);
             total = 0;

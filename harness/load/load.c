@@ -325,9 +325,8 @@ void load_close(struct load *load)
         free(worker);
     }
     free(load->workers);
-    for (size_t i = 0; i < load->request_count; i++)
-        request_free(&load->requests[i]);
-    free(load->requests);
+    request_free(&load->request);
+    ring_free(&load->ring);
     request_headers_free(&load->headers);
     url_free(&load->url);
     load_result_free(&load->result);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "load/ring.h"
 #include "load/tally.h"
 #include "load/worker.h"
 
@@ -30,6 +31,8 @@ struct load_options {
     size_t header_count;
     const char *body; /* NULL: none */
     size_t body_len;
+    const char *requests_file; /* a ring of requests; NULL: the one above */
+    int64_t seed;
     const char *expected_body; /* NULL: bodies are not compared */
     size_t expected_len;
     int64_t check_every; /* compare one body in so many */
@@ -84,8 +87,8 @@ struct load {
     struct load_plan plan;
     struct url url;
     struct request_headers headers;
-    struct request *requests;
-    size_t request_count;
+    struct request request; /* the one, or */
+    struct ring ring;       /* many */
     struct worker **workers;
     unsigned worker_count;
     const struct engine *engine;

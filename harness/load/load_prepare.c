@@ -24,6 +24,7 @@ void load_options_init(struct load_options *options)
     options->duration_ns = 10 * CLOCK_NS_PER_S;
     options->timeout_ns = 2 * CLOCK_NS_PER_S;
     options->check_every = 1000;
+    options->seed = 1;
     options->events_fd = -1;
     options->engine = "auto";
 }
@@ -55,6 +56,33 @@ static int check_options(struct load_options *options, struct err *err)
     return 0;
 }
 
+static int make_ring(struct load *load, struct err *err)
+{
+    const struct ring_options options = {
+        .file = load->options.requests_file,
+        .method = load->options.method,
+        .headers = &load->headers,
+        .close = load->options.close,
+        .seed = (uint64_t)load->options.seed,
+    };
+
+    if (load->options.body != NULL)
+        return err_set(err, "--requests: bodies stand in the file; leave -b and -f out");
+    if (load->options.expected_body != NULL)
+        return err_set(err, "--requests: expected bodies stand in the file; leave --expect out");
+    if (ring_load(&load->url, &options, &load->ring, err) != 0)
+        return -1;
+    load->plan.requests = load->ring.requests;
+    load->plan.order = load->ring.order;
+    load->plan.order_len = load->ring.order_len;
+    if (load->ring.expects_bodies)
+        load->plan.check_every = (uint64_t)load->options.check_every;
+    for (size_t i = 0; i < load->ring.count; i++)
+        if (load->ring.requests[i].len > load->plan.largest_request)
+            load->plan.largest_request = load->ring.requests[i].len;
+    return 0;
+}
+
 static int make_requests(struct load *load, struct err *err)
 {
     const struct load_options *options = &load->options;
@@ -69,16 +97,18 @@ static int make_requests(struct load *load, struct err *err)
         if (request_headers_add_line(&load->headers, options->headers[i], err) != 0)
             return -1;
     load->options.close |= request_headers_ask_close(&load->headers);
+    if (options->requests_file != NULL)
+        return make_ring(load, err);
     spec.close = load->options.close;
-    load->requests = text_alloc(sizeof *load->requests);
-    load->request_count = 1;
-    if (request_build(&load->url, &spec, &load->requests[0], err) != 0)
+    if (request_build(&load->url, &spec, &load->request, err) != 0)
         return -1;
     if (options->expected_body != NULL) {
-        load->requests[0].expected_body = text_dup_n(options->expected_body, options->expected_len);
-        load->requests[0].expected_len = options->expected_len;
+        load->request.expected_body = text_dup_n(options->expected_body, options->expected_len);
+        load->request.expected_len = options->expected_len;
         load->plan.check_every = (uint64_t)options->check_every;
     }
+    load->plan.requests = &load->request;
+    load->plan.largest_request = load->request.len;
     return 0;
 }
 
@@ -102,9 +132,5 @@ int load_prepare(struct load *load, struct err *err)
         .insecure = load->options.insecure,
         .many = load->options.connections > MANY_TLS,
     };
-    plan->requests = load->requests;
-    for (size_t i = 0; i < load->request_count; i++)
-        if (load->requests[i].len > plan->largest_request)
-            plan->largest_request = load->requests[i].len;
     return address_resolve(load->url.host, load->url.port, plan->establish_ns, &plan->address, err);
 }

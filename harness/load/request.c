@@ -12,19 +12,19 @@ static int check_header(const struct request_headers *headers, const char *shown
                         struct err *err)
 {
     if (*name == '\0')
-        return err_set(err, "-H '%s': the header has no name; write 'Name: value'", shown);
+        return err_set(err, "header '%s': the header has no name; write 'Name: value'", shown);
     for (const char *p = name; *p != '\0'; p++)
         if (!http_is_token((unsigned char)*p))
-            return err_set(err, "-H '%s': '%s' is not a header's name", shown, name);
+            return err_set(err, "header '%s': '%s' is not a header's name", shown, name);
     for (const char *p = value; *p != '\0'; p++)
         if (!http_is_value((unsigned char)*p))
-            return err_set(err, "-H '%s...': the value of %s holds a control character", name, name);
+            return err_set(err, "header '%s...': the value of %s holds a control character", name, name);
     if (strcasecmp(name, "Content-Length") == 0 || strcasecmp(name, "Transfer-Encoding") == 0)
-        return err_set(err, "-H '%s': restbench frames the body itself; leave %s out", shown, name);
+        return err_set(err, "header '%s': restbench frames the body itself; leave %s out", shown, name);
     if (strcasecmp(name, "Host") == 0)
         for (size_t i = 0; i < headers->count; i++)
             if (strcasecmp(headers->items[i].name, "Host") == 0)
-                return err_set(err, "-H '%s': a request has one Host; give it once", shown);
+                return err_set(err, "header '%s': a request has one Host; give it once", shown);
     return 0;
 }
 
@@ -60,7 +60,7 @@ int request_headers_add_line(struct request_headers *headers, const char *line, 
 
     text_add_visible(&shown, line, strlen(line));
     if (colon == NULL)
-        rc = err_set(err, "-H '%s': there is no colon; write 'Name: value'", text_string(&shown));
+        rc = err_set(err, "header '%s': there is no colon; write 'Name: value'", text_string(&shown));
     else
         rc = add(headers, text_string(&shown), text_dup_n(line, (size_t)(colon - line)), trimmed(colon + 1), err);
     text_free(&shown);

@@ -83,15 +83,16 @@ struct conn {
     size_t taken; /* of the request into out */
     int fd;
     unsigned char state;
-    bool fresh;       /* no byte of the answer has come */
-    bool checked;     /* the body is compared */
-    bool ended;       /* the FIN or RST has been seen */
-    bool wants_out;   /* the engine hears when it is writable */
-    bool established; /* it has been open once */
-    bool queued;      /* in the queue of idle connections, maybe no longer idle */
-    bool carried;     /* an answer has come through this connection */
-    uint8_t backoff;  /* doublings of the wait */
-    uint64_t ok;      /* 2xx answers inside the window */
+    bool fresh;           /* no byte of the answer has come */
+    bool checked;         /* the body is compared */
+    bool ended;           /* the FIN or RST has been seen */
+    bool wants_out;       /* the engine hears when it is writable */
+    bool established;     /* it has been open once */
+    bool queued;          /* in the queue of idle connections, maybe no longer idle */
+    bool closed_in_order; /* TLS said so: what reads until the end is complete */
+    bool carried;         /* an answer has come through this connection */
+    uint8_t backoff;      /* doublings of the wait */
+    uint64_t ok;          /* 2xx answers inside the window */
     struct http_answer answer;
     struct http_body body;
     int64_t opened_ns; /* when connecting began */

@@ -358,6 +358,9 @@ static void test_memo(void **state)
     assert_false(hit(&memo, CHUNKED "2\r\nokk0\r\n\r\n\n"));
     assert_false(hit(&memo, CHUNKED "2\r\nko\r\n0\r\n\r\n"));
 
+    assert_true(keep(&memo, H "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", false));
+    assert_false(hit(&memo, H "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n1\r\n\r\n"));
+
     assert_true(keep(&memo, H "Content-Length: 0\r\nConnection: close\r\n\r\n", false));
     assert_false(memo.reusable);
     assert_false(keep(&memo, "HTTP/1.1 404 N\r\nContent-Length: 0\r\n\r\n", false));

@@ -93,6 +93,7 @@ static void check_request(char *got, const char *expected)
 static void test_requests(void **state)
 {
     const char *lines[] = {"a:1", "b:", "c:   x:y:z  ", "Host: one.example", "d: 1", "d: 2", NULL};
+    const char *closed[] = {"Connection: closed, enclose", NULL};
     const char *agent[] = {"user-agent: mine", "Connection: Keep-Alive, Close", NULL};
 
     (void)state;
@@ -106,6 +107,8 @@ static void test_requests(void **state)
                   "POST / HTTP/1.1\r\nHost: h\r\n" AGENT "Content-Length: 2\r\n\r\n{}");
     check_request(build("http://h/", "PUT", NULL, NULL, true),
                   "PUT / HTTP/1.1\r\nHost: h\r\n" AGENT "Content-Length: 0\r\nConnection: close\r\n\r\n");
+    check_request(build("http://h/", "GET", closed, NULL, true),
+                  "GET / HTTP/1.1\r\nHost: h\r\n" AGENT "Connection: closed, enclose\r\nConnection: close\r\n\r\n");
     check_request(build("http://user:p%40ss@h/", "HEAD", NULL, NULL, false),
                   "HEAD / HTTP/1.1\r\nHost: h\r\n" AGENT "Authorization: Basic dXNlcjpwQHNz\r\n\r\n");
 }
