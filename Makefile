@@ -121,6 +121,10 @@ install: $(PROGRAM)
 	install -m 644 sql/*.sql $(SHARE)/sql
 	cp -R servers/. $(SHARE)/servers
 	cp -R data/published $(SHARE)/data
+	$(PROGRAM:%=./%) docs man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(PROGRAM:%=./%) docs bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/restbench
+	$(PROGRAM:%=./%) docs zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_restbench
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cc')

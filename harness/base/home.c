@@ -61,22 +61,24 @@ char *home_file(const char *name, struct err *err)
 {
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *beside;
-    char *installed;
+    char *dir;
+    char *places[3];
+    char *found = NULL;
 
     if (fsx_exists(name))
         return text_dup(name);
     self[len > 0 ? len : 0] = '\0';
-    beside = text_format("%.*s/%s", (int)(len > 0 ? fsx_basename(self) - self - 1 : 0), self, name);
-    if (fsx_exists(beside))
-        return beside;
-    installed = fsx_join(RESTBENCH_PREFIX "/share/restbench", name);
-    if (fsx_exists(installed)) {
-        free(beside);
-        return installed;
-    }
-    (void)err_set(err, "%s: not found here, nor as %s, nor as %s", name, beside, installed);
-    free(beside);
-    free(installed);
-    return NULL;
+    dir = fsx_dirname(self);
+    places[0] = fsx_join(dir, name);
+    places[1] = text_format("%s/../share/restbench/%s", dir, name);
+    places[2] = text_format("%s/share/restbench/%s", RESTBENCH_PREFIX, name);
+    for (int i = 0; i < 3 && found == NULL; i++)
+        if (fsx_exists(places[i]))
+            found = text_dup(places[i]);
+    if (found == NULL)
+        (void)err_set(err, "%s: not found here, nor as %s, nor as %s", name, places[0], places[1]);
+    for (int i = 0; i < 3; i++)
+        free(places[i]);
+    free(dir);
+    return found;
 }

@@ -5,7 +5,7 @@
  * /var/lib/restbench for root, $XDG_STATE_HOME/restbench, ~/.local/state/restbench. It lies outside the checkout, where
  * the database's unprivileged user can reach it.
  * Files that belong to restbench (sql/, config/, servers/) are looked for in the working directory, then beside the
- * running program (a checkout), then in PREFIX/share/restbench (installed).
+ * running program (a checkout), then in ../share/restbench from there and in PREFIX/share/restbench (installed).
  */
 #ifndef BASE_HOME_H
 #define BASE_HOME_H

@@ -10,19 +10,20 @@
 #include <pcre2.h>
 
 const struct command *const commands[] = {
-    &cmd_load,
+    &cmd_run,
     &cmd_check,
+    &cmd_load,
     &cmd_report,
     &cmd_compare,
     &cmd_duel,
     &cmd_verify,
     &cmd_export,
     &cmd_bundle,
-    &cmd_list,
-    &cmd_run,
     &cmd_ceiling,
+    &cmd_list,
     &cmd_db,
     &cmd_calibrate,
+    &cmd_docs,
     NULL,
 };
 

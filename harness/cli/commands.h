@@ -18,6 +18,7 @@ extern const struct command cmd_status;
 extern const struct command cmd_list;
 extern const struct command cmd_db;
 extern const struct command cmd_calibrate;
+extern const struct command cmd_docs;
 
 extern const struct command *const commands[]; /* ends with NULL, in the order of --help */
 
