@@ -15,6 +15,7 @@
 #include "results/report_term.h"
 #include "study/interrupt.h"
 #include "study/run.h"
+#include "target/pq.h"
 
 static const int64_t finish_patience_ns = 300 * CLOCK_NS_PER_S;
 
@@ -129,6 +130,7 @@ static int main_run(int argc, char **argv)
     struct run_options options = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .argc = argc};
     struct run_outcome outcome = {0};
     struct err err = {0};
+    char *url = NULL;
     int operands;
     int status;
 
@@ -144,6 +146,12 @@ static int main_run(int argc, char **argv)
         return opts_exit(&err);
     case OPTS_OK:
         break;
+    }
+    if (options.database != NULL) {
+        /* Every user of the machine can read a command line. */
+        url = text_dup(options.database);
+        pq_hide_password((char *)options.database);
+        options.database = url;
     }
     if (operands > 0)
         options.config = argv[1];
@@ -165,6 +173,7 @@ static int main_run(int argc, char **argv)
     finish(&options, &outcome, status);
     run_outcome_free(&outcome);
     free(options.argv);
+    free(url);
     log_close();
     interrupt_raise();
     return status;
