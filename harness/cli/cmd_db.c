@@ -46,16 +46,16 @@ static int db_start(struct db *db, struct postgres_cluster *cluster, struct err 
 }
 
 /* A run measures with this cluster: it is not to be pulled from under it. */
-static int refuse_during_run(const struct db *db, const char *what, struct err *err)
+static int refuse_during_run(const struct db *db, struct err *err)
 {
-    long pid = db->state_dir != NULL ? lock_holder(db->state_dir) : 0;
+    long pid = lock_holder(db->state_dir);
 
-    return pid == 0 ? 0 : err_set(err, "db %s: a run (process %ld) uses this PostgreSQL; end it first", what, pid);
+    return pid == 0 ? 0 : err_set(err, "db stop: a run (process %ld) uses this PostgreSQL; end it first", pid);
 }
 
 static int db_stop(struct db *db, struct postgres_cluster *cluster, struct err *err)
 {
-    if (refuse_during_run(db, "stop", err) != 0)
+    if (refuse_during_run(db, err) != 0)
         return -1;
     return postgres_cluster_stop(cluster, err) != 0 ? -1 : print_state(cluster);
 }
@@ -111,13 +111,15 @@ static int db_seed(struct db *db, struct postgres_cluster *cluster, struct err *
 {
     char *file = db->args->study != NULL ? text_dup(db->args->study) : home_file("config/study.json", err);
     struct study study = {0};
+    struct lock lock = {.state_fd = -1};
     int result = file != NULL ? config_load(file, &study, err) : -1;
 
     (void)cluster;
-    if (result == 0)
-        result = refuse_during_run(db, "seed", err);
+    if (result == 0 && db->url == NULL)
+        result = lock_state(db->state_dir, &lock, err); /* nor may a run begin with what is about to be stopped */
     if (result == 0)
         result = seed_study(db, &study, err);
+    lock_free(&lock);
     config_free(&study);
     free(file);
     return result;
