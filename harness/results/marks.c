@@ -24,6 +24,9 @@ const struct mark_kind mark_kinds[MARK_COUNT] = {
     [MARK_SUSPENDED] = {"suspended", NAN, "", "the machine slept during the cell", false},
     [MARK_CLOCK] = {"clock", NAN, "", "the wall clock stepped during the cell, so its times are not to be trusted",
                     false},
+    [MARK_DEAD_ROWS] = {"dead-rows", 0, "",
+                        "rows deleted before the test stayed in the table: somebody's open transaction needed them",
+                        false},
 };
 
 enum mark_id mark_find(const char *name)

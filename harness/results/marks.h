@@ -26,6 +26,7 @@ enum mark_id {
     MARK_ROUNDS,
     MARK_SUSPENDED,
     MARK_CLOCK,
+    MARK_DEAD_ROWS,
     MARK_COUNT
 };
 

@@ -91,5 +91,8 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .not_durable = life->run->not_durable && life->run->setup.study.tests[life->test].writes,
         .suspended_s = usage->disturbance.suspended_s,
         .clock_step_s = usage->disturbance.clock_step_s,
+        .dead_rows = life->has_counts && life->run->setup.study.tests[life->test].writes
+                         ? known(life->at_start.unremovable)
+                         : NAN,
     };
 }

@@ -179,5 +179,6 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
         add_mark(marks, MARK_SUSPENDED, evidence->suspended_s, NULL);
     if (fabs(evidence->clock_step_s) > 0.5)
         add_mark(marks, MARK_CLOCK, evidence->clock_step_s, NULL);
+    mark_beyond(marks, MARK_DEAD_ROWS, evidence->dead_rows);
     return marks;
 }

@@ -50,6 +50,7 @@ struct judge_evidence {
     bool not_durable;        /* fsync or synchronous_commit off */
     double suspended_s;
     double clock_step_s;
+    double dead_rows; /* that a writing test began with */
 };
 
 enum judge_limit { LIMIT_GENERATOR, LIMIT_DATABASE, LIMIT_SERVER, LIMIT_LATENCY };

@@ -7,6 +7,22 @@
 #include "base/text.h"
 #include "target/postgres.h"
 
+const struct database_counts database_counts_unknown = {
+    .commits = DATABASE_UNKNOWN,
+    .rollbacks = DATABASE_UNKNOWN,
+    .statements = DATABASE_UNKNOWN,
+    .rows_inserted = DATABASE_UNKNOWN,
+    .rows_fetched = DATABASE_UNKNOWN,
+    .rows_returned = DATABASE_UNKNOWN,
+    .deadlocks = DATABASE_UNKNOWN,
+    .checkpoints = DATABASE_UNKNOWN,
+    .wal_bytes = DATABASE_UNKNOWN,
+    .dead_tuples = DATABASE_UNKNOWN,
+    .unremovable = DATABASE_UNKNOWN,
+    .rows_in_table = DATABASE_UNKNOWN,
+    .backends = DATABASE_UNKNOWN,
+};
+
 static int none_open(const struct database_spec *spec, struct database **database, struct err *err)
 {
     (void)spec;
@@ -47,7 +63,7 @@ int database_open(const struct database_spec *spec, struct database **database, 
         (*database)->ops = kinds[i];
         return 0;
     }
-    return err_set(err, "database kind %s: unknown; there are postgresql and none", spec->kind);
+    return err_set(err, "database kind %s: database_counts_unknown; there are postgresql and none", spec->kind);
 }
 
 void database_close(struct database *database)
@@ -77,6 +93,7 @@ struct database_counts database_counts_since(const struct database_counts *earli
         .checkpoints = difference(earlier->checkpoints, later->checkpoints),
         .wal_bytes = difference(earlier->wal_bytes, later->wal_bytes),
         .dead_tuples = later->dead_tuples,
+        .unremovable = later->unremovable,
         .rows_in_table = later->rows_in_table,
         .backends = later->backends,
     };
@@ -118,21 +135,8 @@ static void put_statements(json_t *object, const struct database_counts *since, 
 json_t *database_to_json(const struct database_counts *begin, const struct database_counts *end,
                          const struct database_samples *samples)
 {
-    static const struct database_counts unknown = {
-        .commits = DATABASE_UNKNOWN,
-        .rollbacks = DATABASE_UNKNOWN,
-        .statements = DATABASE_UNKNOWN,
-        .rows_inserted = DATABASE_UNKNOWN,
-        .rows_fetched = DATABASE_UNKNOWN,
-        .rows_returned = DATABASE_UNKNOWN,
-        .deadlocks = DATABASE_UNKNOWN,
-        .checkpoints = DATABASE_UNKNOWN,
-        .wal_bytes = DATABASE_UNKNOWN,
-        .dead_tuples = DATABASE_UNKNOWN,
-        .rows_in_table = DATABASE_UNKNOWN,
-        .backends = DATABASE_UNKNOWN,
-    };
-    struct database_counts since = begin != NULL && end != NULL ? database_counts_since(begin, end) : unknown;
+    struct database_counts since =
+        begin != NULL && end != NULL ? database_counts_since(begin, end) : database_counts_unknown;
     int64_t transactions = DATABASE_UNKNOWN;
     json_t *object = json_object();
 
@@ -151,6 +155,7 @@ json_t *database_to_json(const struct database_counts *begin, const struct datab
     put_count(object, "checkpoints", since.checkpoints);
     put_count(object, "wal_bytes", since.wal_bytes);
     put_count(object, "dead_tuples_at_start", begin != NULL ? begin->dead_tuples : DATABASE_UNKNOWN);
+    put_count(object, "dead_tuples_unremovable", begin != NULL ? begin->unremovable : DATABASE_UNKNOWN);
     json_put(object, "samples", samples_json(samples));
     return object;
 }

@@ -58,10 +58,13 @@ struct database_counts {
     int64_t deadlocks;
     int64_t checkpoints;
     int64_t wal_bytes;
-    int64_t dead_tuples;   /* state of the table */
+    int64_t dead_tuples;   /* state of the table: an estimate that comes late */
+    int64_t unremovable;   /* state: dead rows that the last reset could not remove; exact */
     int64_t rows_in_table; /* state: rows behind the seeded ones; only when asked for */
     int64_t backends;      /* state: connections of the server under test */
 };
+
+extern const struct database_counts database_counts_unknown;
 
 /* What the backends of the server under test were doing, 20 times a second. */
 struct database_samples {

@@ -18,21 +18,6 @@
 
 #define NOT_OURS "left(application_name, 10) <> 'restbench '"
 
-static const struct database_counts unknown = {
-    .commits = DATABASE_UNKNOWN,
-    .rollbacks = DATABASE_UNKNOWN,
-    .statements = DATABASE_UNKNOWN,
-    .rows_inserted = DATABASE_UNKNOWN,
-    .rows_fetched = DATABASE_UNKNOWN,
-    .rows_returned = DATABASE_UNKNOWN,
-    .deadlocks = DATABASE_UNKNOWN,
-    .checkpoints = DATABASE_UNKNOWN,
-    .wal_bytes = DATABASE_UNKNOWN,
-    .dead_tuples = DATABASE_UNKNOWN,
-    .rows_in_table = DATABASE_UNKNOWN,
-    .backends = DATABASE_UNKNOWN,
-};
-
 char *evidence_backends_where(const struct evidence *evidence)
 {
     char *database = pq_literal(evidence->database);
@@ -64,7 +49,7 @@ static int read_counters(struct evidence *evidence, struct database_counts *coun
     PGresult *result = NULL;
     int status = pq_query(evidence->look, LIMIT_NS, sql, 1, params, &result, err);
 
-    *counts = unknown;
+    *counts = database_counts_unknown;
     counts->mono_ns = clock_mono_ns();
     free(sql);
     free(where);

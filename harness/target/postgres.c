@@ -111,6 +111,7 @@ static void describe_to_all(struct postgres *postgres, const struct database_spe
         .pq = &postgres->pq,
         .admin = &postgres->look,
         .rows = -1,
+        .unremovable = DATABASE_UNKNOWN,
     };
     postgres->evidence = (struct evidence){
         .look = &postgres->look,
@@ -211,7 +212,10 @@ static int postgres_counts(struct database *database, bool count_rows, struct da
 {
     struct postgres *postgres = of(database);
 
-    return ensure(postgres, err) != 0 ? -1 : evidence_counts(&postgres->evidence, count_rows, counts, err);
+    if (ensure(postgres, err) != 0 || evidence_counts(&postgres->evidence, count_rows, counts, err) != 0)
+        return -1;
+    counts->unremovable = postgres->table.unremovable;
+    return 0;
 }
 
 static int postgres_samples_begin(struct database *database, struct err *err)

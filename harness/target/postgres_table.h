@@ -21,6 +21,7 @@ struct postgres_table {
     struct pq *admin;                 /* borrowed: for what pq has no right to */
     int64_t rows;                     /* as verified last; -1: not yet */
     char checksum[POSTGRES_TABLE_CHECKSUM_SIZE];
+    int64_t unremovable;   /* dead rows that the VACUUM of the last file could not remove; DATABASE_UNKNOWN: none ran */
     bool reseeded;         /* by the last prepare */
     bool checkpoint_lacks; /* nobody of us may CHECKPOINT: said once */
 };

@@ -154,6 +154,35 @@ static void counts_of_a_phase(void **state)
     must(database->ops->server_end(database, 1, &sums, &err), &err);
 }
 
+static void rows_that_an_old_snapshot_keeps_are_known(void **state)
+{
+    struct database_counts counts;
+    struct err err = {0};
+    struct pq reader;
+
+    (void)state;
+    if (database == NULL)
+        skip();
+    must(database->ops->execute(database, "INSERT INTO things SELECT 7000 + i, i FROM generate_series(1, 500) i", &err),
+         &err);
+    must(database->ops->reset(database, &err), &err);
+    must(database->ops->counts(database, true, &counts, &err), &err);
+    assert_int_equal(counts.unremovable, 0);
+    must(database->ops->execute(database, "INSERT INTO things SELECT 7000 + i, i FROM generate_series(1, 500) i", &err),
+         &err);
+    serve(&reader);
+    must(pq_run(&reader, LIMIT_NS, "BEGIN ISOLATION LEVEL REPEATABLE READ", &err), &err);
+    must(pq_run(&reader, LIMIT_NS, "SELECT 1", &err), &err);
+    must(database->ops->reset(database, &err), &err);
+    must(database->ops->counts(database, true, &counts, &err), &err);
+    assert_int_equal(counts.rows_in_table, 0);
+    assert_in_range(counts.unremovable, 500, 2000);
+    pq_close(&reader);
+    must(database->ops->reset(database, &err), &err);
+    must(database->ops->counts(database, true, &counts, &err), &err);
+    assert_int_equal(counts.unremovable, 0);
+}
+
 static void samples_see_locks_and_connections(void **state)
 {
     struct database_samples samples;
@@ -282,7 +311,8 @@ static void unknown_stays_unknown(void **state)
     assert_int_equal(since.dead_tuples, DATABASE_UNKNOWN);
     assert_true(json_is_null(json_object_get(object, "transactions")));
     assert_true(json_is_null(json_object_get(object, "statements_source")));
-    json_object_foreach(nothing, key, value) assert_true(json_is_null(value));
+    json_object_foreach (nothing, key, value)
+        assert_true(json_is_null(value));
     json_decref(object);
     json_decref(nothing);
 }
@@ -312,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_study_without_a_database),
         cmocka_unit_test(a_servers_transactions_are_counted_exactly),
         cmocka_unit_test(counts_of_a_phase),
+        cmocka_unit_test(rows_that_an_old_snapshot_keeps_are_known),
         cmocka_unit_test(samples_see_locks_and_connections),
         cmocka_unit_test(backends_that_stay_are_ended),
         cmocka_unit_test(machine_json_says_what_it_is),

@@ -152,6 +152,8 @@ static void each_mark_alone(void **state)
     check_mark(&evidence, "suspended");
     evidence.clock_step_s = -60;
     check_mark(&evidence, "clock");
+    evidence.dead_rows = 1;
+    check_mark(&evidence, "dead-rows");
 }
 
 static void slope_of_a_line(void **state)
