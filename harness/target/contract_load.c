@@ -157,7 +157,7 @@ static int read_exp(const struct json_at *at, struct jwt_token *made, struct err
     static const char *const kinds[] = {"in", "text", "none", NULL};
     static const enum jwt_exp values[] = {JWT_EXP_IN, JWT_EXP_TEXT, JWT_EXP_NONE};
     static const int64_t hour = 3600;
-    int kind;
+    int kind = 0;
 
     if (read_word(at, "exp", kinds, &kind, err) != 0)
         return -1;
@@ -171,8 +171,8 @@ static int read_token(const struct json_at *at, struct contract_token *token, st
     static const char *const signs[] = {"HS256", "HS512", "empty", "cut", "extra", NULL};
     static const char *const alters[] = {"nothing", "payload", "signature", "key", NULL};
     struct json_at from = json_at_key(at, "token");
-    int sign;
-    int alter;
+    int sign = 0;
+    int alter = 0;
 
     *token = (struct contract_token){.scheme = "Bearer", .made = {.exp_kind = JWT_EXP_IN, .exp_in_s = 3600}};
     token->absent = json_is_null(from.value);

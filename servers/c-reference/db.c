@@ -302,7 +302,7 @@ static void link_poll(struct link *l)
 static void link_results(struct link *l)
 {
     bool was_null = false;
-    while (!PQisBusy(l->pg) && (l->queued > 0 || l->state == LINK_PREPARING)) {
+    while (!PQisBusy(l->pg) && (l->first || l->state == LINK_PREPARING)) {
         PGresult *r = PQgetResult(l->pg);
         if (PQstatus(l->pg) == CONNECTION_BAD || (!r && was_null)) {
             PQclear(r);

@@ -159,10 +159,11 @@ int request_parse(const char *data, size_t len, struct request *r)
     int wrong = parse_line(p, eol - 1, r);
     for (p = eol + 1; !wrong && p < end; p = eol + 1) {
         eol = memchr(p, '\n', (size_t)(end - p));
-        const char *colon = memchr(p, ':', (size_t)(eol - p)), *v = colon + 1, *last = eol - 1;
+        const char *colon = memchr(p, ':', (size_t)(eol - p)), *last = eol - 1, *v;
         /* Blanks before the colon, folded lines and bare line feeds are ways to smuggle a second request. */
         if (eol[-1] != '\r' || !colon || colon == p || *p == ' ' || *p == '\t' || colon[-1] == ' ' || colon[-1] == '\t')
             return 400;
+        v = colon + 1;
         while (v < last && (*v == ' ' || *v == '\t'))
             v++;
         while (last > v && (last[-1] == ' ' || last[-1] == '\t'))
