@@ -63,6 +63,7 @@ struct study {
     int64_t pool;     /* connections to the database for a whole server */
     char *cpus;       /* "auto" or "SERVER/GENERATOR" */
     bool after_start; /* affinity set after start, as the study did it, instead of before exec */
+    bool calibrates;  /* the machine's speed is measured before and after */
     int64_t timeout_ns;
     bool has_database;
     char *table; /* NULL without a database */

@@ -338,15 +338,16 @@ static int measure(struct run *run, struct err *err)
     run->log_dir = text_format("%s/logs/%s", run->state_dir, fsx_basename(run->store.base));
     if (fsx_mkdirs(run->log_dir, 0755, err) != 0)
         return -1;
-    log_line("calibrate  the machine's speed (a fixed job with 1, 4 and 8 processes)");
-    if (calibration_run(run, false, err) != 0)
+    if (run->setup.study.calibrates)
+        log_line("calibrate  the machine's speed (a fixed job with 1, 4 and 8 processes)");
+    if (run->setup.study.calibrates && calibration_run(run, false, err) != 0)
         return -1;
     start_progress(run);
     result = measure_all(run, err);
     progress_end(&run->progress);
     if (result == 0)
         say_until(run);
-    if (result == 0)
+    if (result == 0 && run->setup.study.calibrates)
         result = calibration_run(run, true, err);
     if (result == 0) {
         clock_format_utc(clock_wall_ns(), utc);

@@ -29,6 +29,7 @@ class Study:
         study = {
             "format": 1, "servers": list(servers), "rounds": 1, "warmup": {"seconds": 0.1, "connections": 2},
             "seconds": 0.5, "phases": [{"name": "4", "connections": 4}], "database": {"kind": "none"},
+            "calibration": False,
             "servers_folder": "servers",
             "tests": [{"name": "ping", "title": "Ping", "path": "/ping", "expect": {"json": {"ok": True}}}],
         }
