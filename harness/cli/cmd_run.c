@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/report_files.h"
 #include "machine/child.h"
+#include "results/bundle.h"
 #include "results/record.h"
 #include "results/report_term.h"
 #include "study/interrupt.h"
@@ -34,6 +36,7 @@ static const struct opt run_opts[] = {
     {0, "cpus", "SERVER/GENERATOR", OPT_STRING, AT(cpus),
      "CPUs of server and database, and of the generator, such as\n0-5/6,7; auto (default): the last quarter generates"},
     {0, "affinity", "MODE", OPT_STRING, AT(affinity), "before-exec (default), or after-start as the study did it"},
+    {0, "from", "BUNDLE", OPT_STRING, AT(from), "repeat the run of a bundle: its configuration, its servers' sources"},
     {0, "resume", NULL, OPT_FLAG, AT(resume), "go on with the unfinished run that started last (or with --name's)"},
     {0, "force-mixed", NULL, OPT_FLAG, AT(force_mixed),
      "resume even if configuration, machine or a build changed; recorded"},
@@ -116,6 +119,41 @@ static void finish(const struct run_options *options, const struct run_outcome *
     free(text);
 }
 
+/* A bundle taken apart into a folder of its own for as long as the run lasts. */
+struct repeated {
+    char into[64];
+    struct bundle bundle;
+    bool open;
+};
+
+static int open_bundle(struct run_options *options, struct repeated *repeated, struct err *err)
+{
+    if (options->config != NULL)
+        return err_set(err, "--from brings its own study; leave %s out", options->config);
+    (void)snprintf(repeated->into, sizeof repeated->into, "/tmp/restbench-from-XXXXXX");
+    if (mkdtemp(repeated->into) == NULL)
+        return err_sys(err, "%s: no folder for the bundle", repeated->into);
+    repeated->open = true;
+    if (chmod(repeated->into, 0755) != 0 || bundle_open(options->from, repeated->into, &repeated->bundle, err) != 0)
+        return err->kind != ERR_NONE ? -1 : err_sys(err, "%s", repeated->into);
+    if (repeated->bundle.config == NULL)
+        return err_set(err, "%s: holds no configuration, so the run cannot be repeated from it", options->from);
+    options->config = repeated->bundle.config;
+    if (options->servers_dir == NULL)
+        options->servers_dir = repeated->bundle.servers;
+    if (options->tool == NULL)
+        options->tool = repeated->bundle.tool;
+    return 0;
+}
+
+static void close_bundle(struct repeated *repeated)
+{
+    if (!repeated->open)
+        return;
+    bundle_free(&repeated->bundle);
+    (void)fsx_remove_tree(repeated->into, NULL);
+}
+
 static int exit_status(const struct run_options *options, const struct run_outcome *outcome)
 {
     if (options->dry_run)
@@ -129,6 +167,7 @@ static int main_run(int argc, char **argv)
 {
     struct run_options options = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .argc = argc};
     struct run_outcome outcome = {0};
+    struct repeated repeated = {0};
     struct err err = {0};
     char *url = NULL;
     int operands;
@@ -163,7 +202,7 @@ static int main_run(int argc, char **argv)
         (void)err_set(&err, "--name %s: use letters, digits, '.' and '-'", options.name);
     if (err.kind == ERR_NONE && options.log != NULL)
         (void)log_open(options.log, &err);
-    if (err.kind == ERR_NONE)
+    if (err.kind == ERR_NONE && (options.from == NULL || open_bundle(&options, &repeated, &err) == 0))
         (void)run_study(&options, &outcome, &err);
     if (outcome.csv_path != NULL && outcome.complete)
         report(&options, outcome.csv_path);
@@ -172,6 +211,7 @@ static int main_run(int argc, char **argv)
     status = err.kind != ERR_NONE ? opts_exit(&err) : exit_status(&options, &outcome);
     finish(&options, &outcome, status);
     run_outcome_free(&outcome);
+    close_bundle(&repeated);
     free(options.argv);
     free(url);
     log_close();

@@ -7,6 +7,7 @@
 
 /* Not given: NULL for strings, -1 for numbers. */
 struct run_options {
+    const char *from;   /* a bundle that is repeated here */
     const char *config; /* NULL: the installed config/study.json */
     const char *servers;
     const char *tests;
