@@ -73,8 +73,7 @@ int bundle_add_config(struct bundle_writing *w, struct err *err)
     result = add_named(w, w->study, "contract", err);
     for (i = 0; i < sizeof database_keys / sizeof database_keys[0] && result == 0; i++)
         result = add_named(w, database, database_keys[i], err);
-    json_array_foreach(json_object_get(w->study, "tests"), i, test)
-    {
+    json_array_foreach (json_object_get(w->study, "tests"), i, test) {
         if (result == 0)
             result = add_named(w, json_object_get(test, "body"), "file", err);
         if (result == 0)

@@ -4,6 +4,8 @@
 #include "results/compare_parts.h"
 #include "results/marks.h"
 
+#define ROUNDS_WORTH_SAYING 200
+
 static const char *rounds_word(const struct compare *compare)
 {
     return compare->design == INFER_PAIRED ? "pairs" : "rounds";
@@ -33,6 +35,8 @@ static char *words_for_doubt(const struct compare *compare, const struct compare
         return text_dup("cannot tell: one round shows no noise");
     if (more < 0)
         return text_dup("cannot tell; needs a control");
+    if (more > ROUNDS_WORTH_SAYING)
+        return text_format("cannot tell: too much noise for any sensible number of %s", rounds_word(compare));
     return text_format("cannot tell; about %d more %s", more, rounds_word(compare));
 }
 

@@ -55,8 +55,7 @@ static void note_members(struct compare *compare, const char *name, const json_t
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)a, key, value)
-    {
+    json_object_foreach ((json_t *)a, key, value) {
         const json_t *other = json_object_get(b, key);
 
         if (other != NULL && json_equal(value, other))
@@ -70,8 +69,7 @@ static void note_members(struct compare *compare, const char *name, const json_t
         free(x);
         free(y);
     }
-    json_object_foreach((json_t *)b, key, value)
-    {
+    json_object_foreach ((json_t *)b, key, value) {
         if (json_object_get(a, key) == NULL)
             compare_note(compare, "differs: %s, %s: only in head", name, key);
     }

@@ -108,7 +108,7 @@ static void find_control(struct duel_report *report)
 static void read_proof(struct duel_report *report)
 {
     char *path = record_beside(report->run.csv, "_details.jsonl");
-    size_t lives = 0, confirmed = 0, failed = 0, marks[MARK_COUNT] = {0};
+    size_t cells = 0, lives = 0, confirmed = 0, failed = 0, marks[MARK_COUNT] = {0};
     double busiest = (double)NAN;
     struct details_reader reader;
     struct details_line line;
@@ -131,6 +131,7 @@ static void read_proof(struct duel_report *report)
         failed += line.kind == DETAILS_FAILED;
         if (line.kind != DETAILS_CELL)
             continue;
+        cells++;
         busiest = fmax(busiest, details_number(line.json, "verdict.generator_pct"));
         json_array_foreach (json_object_get(line.json, "marks"), i, mark) {
             const char *name = json_get_string(mark, "name");
@@ -142,10 +143,10 @@ static void read_proof(struct duel_report *report)
     }
     details_close(&reader);
     free(path);
-    text_addf(&report->proof,
-              "%zu lives of a server, each answered its contract; the database agrees with %zu; "
-              "generator at most ",
-              lives, confirmed);
+    text_addf(&report->proof, "%zu cells, each of a server that had answered its contract; ", cells);
+    if (lives > 0)
+        text_addf(&report->proof, "the database agrees with %zu of %zu lives of a server; ", confirmed, lives);
+    text_add(&report->proof, "generator at most ");
     compare_add_size(&report->proof, busiest);
     text_add(&report->proof, " busy; marks: ");
     for (enum mark_id id = 0; id < MARK_COUNT; id++) {
@@ -155,7 +156,7 @@ static void read_proof(struct duel_report *report)
     }
     text_add(&report->proof, any ? "" : "none");
     if (failed > 0)
-        text_addf(&report->proof, "; %zu cells could not be measured", failed);
+        text_addf(&report->proof, "; not measured: %zu cells", failed);
 }
 
 static size_t whole_pairs(const struct duel_report *report)

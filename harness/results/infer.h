@@ -40,6 +40,8 @@
 #define INFER_PRIMARY_SHARE 0.5
 /* No noise is believed to be smaller than this (as a log): figures are printed with about four digits. */
 #define INFER_RESOLUTION 5e-4
+/* An interval within +-this is no difference, even where it does not hold zero: nobody acts on it. */
+#define INFER_TRIVIAL_PCT 0.5
 /* Between two sittings without a control a machine may have changed by this much (standard deviation, as a log). */
 #define INFER_SITTING_SD 0.02
 

@@ -75,12 +75,13 @@ struct infer_judgement infer_judge(const struct infer_cell *cell, enum infer_des
 
     if (cell->state != INFER_OK)
         return judgement;
-    if (cell->p_adjusted <= INFER_ALPHA && cell->p_exact <= fmax(EXACT_ALPHA, cell->p_least + 1e-12)) {
+    widest = fmax(fabs(infer_pct(cell->low)), fabs(infer_pct(cell->high)));
+    if (widest > INFER_TRIVIAL_PCT && cell->p_adjusted <= INFER_ALPHA &&
+        cell->p_exact <= fmax(EXACT_ALPHA, cell->p_least + 1e-12)) {
         judgement.verdict = cell->change > 0 ? INFER_HIGHER : INFER_LOWER;
         return judgement;
     }
-    widest = fmax(fabs(infer_pct(cell->low)), fabs(infer_pct(cell->high)));
-    if (widest <= bound_pct) {
+    if (widest <= bound_pct || widest <= INFER_TRIVIAL_PCT) {
         judgement.verdict = INFER_EQUAL;
         judgement.bound_pct = widest;
         return judgement;

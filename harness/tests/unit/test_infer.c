@@ -136,6 +136,21 @@ static void too_much_noise_cannot_tell_and_says_how_many_rounds(void **state)
     assert_int_equal(infer_judge(&cells[0], INFER_TWO_SITTINGS, 3).rounds_more, -1);
 }
 
+static void a_trivial_change_is_no_difference(void **state)
+{
+    double change[] = {0.3, 0.3, 5};
+    struct infer_judgement judgement;
+
+    (void)state;
+    make(3, change, 0.01);
+    fit(3, INFER_TWO_SITTINGS);
+    assert_true(cells[0].p_adjusted < 0.01);
+    judgement = infer_judge(&cells[0], INFER_TWO_SITTINGS, 0.1);
+    assert_int_equal(judgement.verdict, INFER_EQUAL);
+    assert_true(judgement.bound_pct > 0.3 && judgement.bound_pct < 0.5);
+    assert_int_equal(infer_judge(&cells[2], INFER_TWO_SITTINGS, 10).verdict, INFER_HIGHER);
+}
+
 static void odd_shapes_have_a_state(void **state)
 {
     double change[] = {0, 0, 5};
@@ -234,6 +249,7 @@ int main(void)
         cmocka_unit_test(variances_that_agree_are_pooled),
         cmocka_unit_test(a_change_is_found_and_none_is_bounded),
         cmocka_unit_test(too_much_noise_cannot_tell_and_says_how_many_rounds),
+        cmocka_unit_test(a_trivial_change_is_no_difference),
         cmocka_unit_test(odd_shapes_have_a_state),
         cmocka_unit_test(a_control_takes_drift_out),
         cmocka_unit_test(pairs_ignore_what_both_sides_share),
