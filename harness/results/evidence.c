@@ -47,8 +47,7 @@ static void add_cell(const struct details_line *line, struct cells *cells, struc
 
         evidence->errors[i] += isnan(count) ? 0 : count;
     }
-    json_array_foreach(json_object_get(line->json, "marks"), i, mark)
-    {
+    json_array_foreach (json_object_get(line->json, "marks"), i, mark) {
         const char *name = json_get_string(mark, "name");
         enum mark_id id = name != NULL ? mark_find(name) : MARK_COUNT;
 
@@ -90,6 +89,19 @@ struct cells_group *evidence_group(const struct cells *cells, const struct detai
     return NULL;
 }
 
+/* Transactions are counted for a server's whole life: which of its cells claimed too many cannot be told. */
+static void add_unconfirmed(const struct details_line *line, struct cells *cells)
+{
+    uint32_t row = intern_find(&cells->titles, line->title);
+
+    for (uint32_t i = 0; row != INTERN_NONE && i < cells->group_count; i++) {
+        struct cells_group *group = &cells->groups[i];
+
+        if (group->row == row && cells_has_round(group, line->round))
+            cells_mark(cells, group, MARK_UNCONFIRMED, (uint32_t)line->round, NAN);
+    }
+}
+
 static void add_line(const struct details_line *line, struct cells *cells, struct evidence *evidence)
 {
     struct cells_group *group;
@@ -108,10 +120,12 @@ static void add_line(const struct details_line *line, struct cells *cells, struc
             add_failure(line, evidence);
         break;
     case DETAILS_RECONCILIATION:
-        if (json_is_false(json_object_get(line->json, "ok")))
+        if (json_is_false(json_object_get(line->json, "ok"))) {
             evidence->unreconciled++;
-        else
+            add_unconfirmed(line, cells);
+        } else {
             evidence->reconciled++;
+        }
         break;
     case DETAILS_OTHER:
         break;

@@ -7,7 +7,8 @@ const struct mark_kind mark_kinds[MARK_COUNT] = {
     [MARK_GENERATOR_BOUND] = {"generator-bound", 85, "%",
                               "the load generator's own CPUs were the limit, not the server", false},
     [MARK_STEAL] = {"steal", 2, "%", "the hypervisor took CPU time away from this machine", false},
-    [MARK_DRIFT] = {"drift", 5, "%", "the machine's speed changed between the calibrations before and after", false},
+    [MARK_DRIFT] = {"drift", 5, "%", "the machine's speed changed: a fixed job took longer or shorter than before",
+                    false},
     [MARK_ERRORS] = {"errors", 0.1, "%", "requests failed: not 2xx, timed out, broken or refused", true},
     [MARK_STARVED] = {"starved", 0.1, "",
                       "a connection got less than a tenth of the mean, so the latencies are not everyone's", true},
@@ -15,9 +16,10 @@ const struct mark_kind mark_kinds[MARK_COUNT] = {
                     false},
     [MARK_UNCONFIRMED] = {"unconfirmed", NAN, "", "the database does not confirm the work that the answers claim",
                           true},
-    [MARK_ACCOUNTING] = {"accounting", NAN, "", "two sources of CPU time disagree, so CPU figures do not add up", true},
+    [MARK_ACCOUNTING] = {"accounting", NAN, "", "sources of CPU time disagree, or figures contradict each other", true},
     [MARK_AFFINITY] = {"affinity", NAN, "", "a thread ran on CPUs that belong to another side", false},
-    [MARK_LISTENER] = {"listener", NAN, "", "the listening socket was not the measured server's alone", false},
+    [MARK_LISTENER] = {"listener", NAN, "",
+                       "connections went, or could have gone, to a process that is not the measured server", false},
     [MARK_MISMATCH] = {"mismatch", NAN, "", "answers under load were not the expected ones", true},
     [MARK_SETTINGS] = {"settings", NAN, "", "fsync or synchronous_commit was off: inserts were not durable", false},
     [MARK_ROUNDS] = {"rounds", NAN, "", "the median rests on fewer rounds than planned", true},
@@ -27,6 +29,8 @@ const struct mark_kind mark_kinds[MARK_COUNT] = {
     [MARK_DEAD_ROWS] = {"dead-rows", 0, "",
                         "rows deleted before the test stayed in the table: somebody's open transaction needed them",
                         false},
+    [MARK_OTHERS] = {"others", 5, "%", "programs that take no part in the measurement used its CPUs", false},
+    [MARK_POOL] = {"pool", NAN, "", "the server held more connections to the database than the declared pool", false},
 };
 
 enum mark_id mark_find(const char *name)

@@ -27,6 +27,8 @@ enum mark_id {
     MARK_SUSPENDED,
     MARK_CLOCK,
     MARK_DEAD_ROWS,
+    MARK_OTHERS,
+    MARK_POOL,
     MARK_COUNT
 };
 

@@ -74,6 +74,7 @@ static int load(struct record *record, struct err *err)
         return -1;
     record->rounds = record->machine.rounds > 0 ? (uint32_t)record->machine.rounds : record->cells.round_count;
     mark_rounds(record);
+    record->drift_pct = json_get_number(json_object_get(record->machine.doc.root, "calibration"), "drift_pct");
     return record->details != NULL ? evidence_read(record->details, &record->cells, &record->evidence, err) : 0;
 }
 

@@ -30,7 +30,8 @@ struct record {
     struct names names;
     struct cells cells;
     struct evidence evidence;
-    uint32_t rounds; /* planned; without machine.json the highest number found */
+    double drift_pct; /* of the machine, between the calibrations before and after; NaN: not known */
+    uint32_t rounds;  /* planned; without machine.json the highest number found */
 };
 
 int record_open(const char *csv, struct record *record, struct err *err);

@@ -263,6 +263,7 @@ json_t *report_json_run(const struct record *record, const struct latency *laten
     json_put(run, "resolution_pct", json_number(conclude_resolution_pct(record), 2));
     json_put(run, "run", copy_of(record, "run"));
     json_put(run, "machine", copy_of(record, "machine"));
+    json_put(run, "drift_pct", json_number(record->drift_pct, 1));
     json_put(run, "database", copy_of(record, "database"));
     json_put(run, "study", copy_of(record, "study"));
     json_put(run, "notes", copy_of(record, "notes"));

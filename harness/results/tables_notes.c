@@ -64,6 +64,21 @@ static void add_incident(const struct record *record, const struct cells_inciden
     }
 }
 
+/* It is of the whole run: a sign at each figure would tell nothing. */
+static void add_drift(const struct record *record, struct text *text)
+{
+    const struct mark_kind *kind = &mark_kinds[MARK_DRIFT];
+
+    if (!mark_exceeded(MARK_DRIFT, fabs(record->drift_pct)))
+        return;
+    text_addf(text, "\n[*] %s: %s", kind->name, kind->sentence);
+    add_threshold(kind, MARK_DRIFT, text);
+    text_add(text, ". The whole run: ");
+    text_add(text, record->drift_pct > 0 ? "+" : "");
+    text_add_double(text, record->drift_pct, 1);
+    text_add(text, " % between the calibrations before and after\n");
+}
+
 void tables_write_marks(const struct record *record, tables_add *add, struct text *text)
 {
     const struct cells *cells = &record->cells;
@@ -87,6 +102,7 @@ void tables_write_marks(const struct record *record, tables_add *add, struct tex
             text_addf(text, "; and %u more", cells->mark_counts[mark] - named);
         text_add_char(text, '\n');
     }
+    add_drift(record, text);
 }
 
 static void add_reason(const char *reason, const char *log, tables_add *add, struct text *text)

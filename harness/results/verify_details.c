@@ -15,8 +15,7 @@ static double sum_of_errors(const json_t *errors)
     const json_t *value;
     const char *key;
 
-    json_object_foreach((json_t *)errors, key, value)
-    {
+    json_object_foreach ((json_t *)errors, key, value) {
         sum += json_number_value(value);
     }
     return sum;
@@ -42,8 +41,7 @@ static void check_latencies(struct verify *verify, const char *file, uint64_t nu
             name = names[i];
         }
     }
-    json_array_foreach(json_object_get(latency, "histogram"), i, bucket)
-    {
+    json_array_foreach (json_object_get(latency, "histogram"), i, bucket) {
         counted += json_number_value(json_array_get(bucket, 1));
     }
     if (i > 0 && counted != details_number(load, "restbench.ok"))
@@ -72,8 +70,7 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
                      ok, errors, in_flight);
     if (details_number(load, "result.req2xx") != ok && !isnan(details_number(load, "result.req2xx")))
         verify_fault(verify, file, number, "req2xx is %.0f, ok is %.0f", details_number(load, "result.req2xx"), ok);
-    json_array_foreach(json_object_get(own, "per_second"), i, second)
-    {
+    json_array_foreach (json_object_get(own, "per_second"), i, second) {
         per_second += json_number_value(json_object_get(second, "ok"));
     }
     if (i > 0 && per_second != ok)
@@ -130,6 +127,20 @@ static void check_cell(struct verify *verify, const char *file, uint64_t number,
     check_load(verify, file, number, line);
 }
 
+static void check_reconciliation(struct verify *verify, const char *file, uint64_t number,
+                                 const struct details_line *line)
+{
+    double answers = json_get_number(line->json, "answers");
+    double transactions = json_get_number(line->json, "transactions");
+    const json_t *ok = json_object_get(line->json, "ok");
+
+    if (json_is_false(ok) || transactions < answers)
+        verify_fault(verify, file, number,
+                     "%s, round %lld: unconfirmed: %.0f answers of database tests, but the database counted %.0f "
+                     "transactions",
+                     line->title[0] != '\0' ? line->title : line->row, (long long)line->round, answers, transactions);
+}
+
 int verify_details(const char *path, struct verify *verify, struct err *err)
 {
     struct details_reader reader;
@@ -145,6 +156,8 @@ int verify_details(const char *path, struct verify *verify, struct err *err)
             err_clear(&fault);
         } else if (line.kind == DETAILS_CELL) {
             check_cell(verify, path, reader.line, &line);
+        } else if (line.kind == DETAILS_RECONCILIATION) {
+            check_reconciliation(verify, path, reader.line, &line);
         }
     }
     details_close(&reader);

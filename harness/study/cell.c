@@ -12,7 +12,9 @@
 #include "study/gather.h"
 #include "study/request.h"
 
-static json_t *row_json(const struct row *row)
+static const double probe_window_least_s = 1;
+
+json_t *cell_row_json(const struct row *row)
 {
     json_t *object = json_object();
 
@@ -45,7 +47,7 @@ static json_t *key_json(const struct run *run, const struct row *row, const stru
     if (kind != NULL)
         json_put(object, "kind", json_string(kind));
     json_put(object, "utc", json_string(utc));
-    json_put(object, "row", row_json(row));
+    json_put(object, "row", cell_row_json(row));
     json_put(object, "round", json_integer((json_int_t)cell->round));
     json_put(object, "test", json_string(run->setup.study.tests[cell->test].name));
     json_put(object, "phase", phase_json(&run->setup.study.phases[cell->phase]));
@@ -103,6 +105,7 @@ static json_t *window_json(const struct window *window)
     json_put(object, "end_ns", window->end_ns > 0 ? json_integer(window->end_ns) : json_null());
     json_put(object, "seconds", json_number(window->tool.window_s, 6));
     json_put(object, "sampled_s", json_number(window->usage.window_s, 6));
+    json_put(object, "conductor_cpu_s", json_number(window->conductor_cpu_s, 6));
     return object;
 }
 
@@ -165,7 +168,8 @@ static json_t *details_json(const struct life *life, const struct plan_cell *cel
     struct disturbance disturbance = window->usage.disturbance;
     json_t *details = key_json(run, life->row, cell, NULL);
 
-    disturbance.probe_before_ms = run->probe_ms;
+    disturbance.probe_before_ms = window->probe_before_ms;
+    disturbance.probe_after_ms = window->probe_after_ms;
     json_put(details, "utc", json_string(line->utc));
     json_put(details, "attempt", json_integer(attempt));
     json_put(details, "csv", csv_json(line));
@@ -218,7 +222,9 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
     count_rows(life, &life->at_start, &after, &has_after);
     if (has_after)
         disagree = life_rows_disagree(life, after.rows_in_table);
-    gather_evidence(life, phase, window, disagree, contradiction, sizeof contradiction, &evidence);
+    gather_evidence(life, phase, window, disagree,
+                    drift_of(&run->drift, window->probe_before_ms, window->probe_after_ms), contradiction,
+                    sizeof contradiction, &evidence);
     judge_verdict(&evidence, &verdict);
     marks = judge_marks(&evidence, &verdict);
     say_marks(life, cell, marks);
@@ -236,6 +242,16 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
     json_decref(details);
     free(disagree);
     return result;
+}
+
+/* Of the fixed job between cells; not beside windows that are hardly longer than it. */
+static double probe(struct run *run, const struct study_phase *phase)
+{
+    const struct cpus *cpus = run->parts.split.pinned ? &run->parts.split.server : &run->parts.allowed;
+
+    if (phase->seconds < probe_window_least_s)
+        return NAN;
+    return drift_probe(&run->drift, cpus_next(cpus, -1));
 }
 
 static void format_rate(double requests_per_s, char *text, size_t size)
@@ -260,8 +276,13 @@ int cell_measure(struct life *life, const struct plan_cell *cell, int attempt, c
     job.seconds = phase->seconds;
     job.rate_per_s = phase->rate_per_s;
     job.expect_path = life->expect_path;
+    if (isnan(run->probe_ms))
+        run->probe_ms = probe(run, phase);
     result = window_run(run, &life->server, &job, true, &window, err);
     if (result == 0) {
+        /* The one after a cell is the one before the next. */
+        window.probe_before_ms = run->probe_ms;
+        window.probe_after_ms = run->probe_ms = probe(run, phase);
         life_count(life, &window.tool);
         format_rate(window.tool.requests_per_s, result_text, size);
         if (!(window.tool.responses_2xx > 0))

@@ -18,6 +18,9 @@
 int cell_measure(struct life *life, const struct plan_cell *cell, int attempt, const char *earlier, char *result,
                  size_t size, struct err *err);
 
+/* {"id","folder","variant","title"}, as every line of the details names its row. */
+json_t *cell_row_json(const struct row *row);
+
 /* Records that a cell could not be measured: a line of kind "failed". */
 int cell_failed(struct run *run, const struct plan_cell *cell, const char *reason, struct err *err);
 

@@ -50,8 +50,43 @@ static void check_accounting(const struct machine_usage *usage, char *text, size
         (void)snprintf(text, size, "a CPU came or went in the window");
 }
 
+/*
+ * What the CPUs of a side worked and nobody of the measurement is charged for, in percent of those CPUs' time. The
+ * kernel's own work for the network (softirq) belongs to the measurement: kernels differ in whether they charge a
+ * process for it, so that all of it is taken off. What is left was done by strangers.
+ */
+static double strangers_pct(const struct machine_usage *usage, bool generator, double unattributed_s)
+{
+    double capacity_s = 0;
+
+    for (size_t i = 0; i < usage->cpu_count; i++) {
+        if ((usage->cpus[i].side[0] == 'g') != generator)
+            continue;
+        unattributed_s -= usage->cpus[i].use.seconds[CPUSTAT_SOFTIRQ] + usage->cpus[i].use.seconds[CPUSTAT_IRQ];
+        capacity_s += usage->window_s;
+    }
+    /* /proc/stat counts in ticks of 10 ms, which miss or find a little in each CPU. */
+    return capacity_s > 0 && unattributed_s >= 0.1 ? 100 * unattributed_s / capacity_s : NAN;
+}
+
+/* Several processes divide the pool among themselves, without a remainder. */
+static double declared_pool(const struct life *life)
+{
+    int64_t processes = life->row->variant->processes;
+    int64_t pool = life->run->setup.study.pool;
+    int64_t each = processes > 0 ? pool / processes : pool;
+
+    return (double)(processes > 0 ? (each > 0 ? each : 1) * processes : pool);
+}
+
+static bool is_foreign(const struct listener_verdict *listener)
+{
+    return !listener->ours || listener->foreign_sockets > 0 || listener->foreign_connections > 0;
+}
+
 void gather_evidence(const struct life *life, const struct study_phase *phase, const struct window *window,
-                     const char *rows_disagree, char *contradiction, size_t size, struct judge_evidence *evidence)
+                     const char *rows_disagree, double drift_pct, char *contradiction, size_t size,
+                     struct judge_evidence *evidence)
 {
     const struct machine_usage *usage = &window->usage;
     const struct side_usage *server = machine_usage_side(usage, "server");
@@ -86,7 +121,13 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .accounting_broken = contradiction[0] != '\0',
         .accounting_text = contradiction[0] != '\0' ? contradiction : NULL,
         .wrong_threads = (double)window->affinity.wrong,
-        .listener_foreign = window->has_listener && (!window->listener.ours || window->listener.foreign_sockets > 0),
+        .listener_foreign = window->has_listener && is_foreign(&window->listener),
+        .listener_text = window->listener.foreign[0] != '\0' ? window->listener.foreign : NULL,
+        .others_pct = strangers_pct(usage, false, usage->unattributed_s),
+        .others_generator_pct = strangers_pct(usage, true, usage->unattributed_generator_s - window->conductor_cpu_s),
+        .connections_max = window->has_samples ? known(window->samples.connections_max) : NAN,
+        .pool = declared_pool(life),
+        .drift_pct = drift_pct,
         .unconfirmed = rows_disagree,
         .not_durable = life->run->not_durable && life->run->setup.study.tests[life->test].writes,
         .suspended_s = usage->disturbance.suspended_s,

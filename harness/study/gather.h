@@ -10,6 +10,7 @@
 
 /* `contradiction`: room for a sentence of at least 256 bytes that evidence->accounting_text may point to. */
 void gather_evidence(const struct life *life, const struct study_phase *phase, const struct window *window,
-                     const char *rows_disagree, char *contradiction, size_t size, struct judge_evidence *evidence);
+                     const char *rows_disagree, double drift_pct, char *contradiction, size_t size,
+                     struct judge_evidence *evidence);
 
 #endif

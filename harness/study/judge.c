@@ -151,6 +151,30 @@ static bool sources_disagree(const struct judge_evidence *evidence)
     return fabs(evidence->cpu_difference_s) > fmax(allowed_s, 0.1);
 }
 
+static void mark_others(json_t *marks, const struct judge_evidence *evidence)
+{
+    bool generator = evidence->others_generator_pct > evidence->others_pct || isnan(evidence->others_pct);
+    double value = generator ? evidence->others_generator_pct : evidence->others_pct;
+    char text[160];
+
+    if (!mark_exceeded(MARK_OTHERS, value))
+        return;
+    (void)snprintf(text, sizeof text, "programs that take no part in the measurement used %.0f %% of the CPUs of %s",
+                   value, generator ? "the load generator" : "server and database");
+    add_mark(marks, MARK_OTHERS, value, text);
+}
+
+static void mark_pool(json_t *marks, const struct judge_evidence *evidence)
+{
+    char text[160];
+
+    if (!(evidence->connections_max > evidence->pool))
+        return;
+    (void)snprintf(text, sizeof text, "the server held %.0f connections to the database, its pool is declared as %.0f",
+                   evidence->connections_max, evidence->pool);
+    add_mark(marks, MARK_POOL, evidence->connections_max, text);
+}
+
 json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_verdict *verdict)
 {
     json_t *marks = json_array();
@@ -159,6 +183,7 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
     if (verdict->limit == LIMIT_GENERATOR)
         mark_beyond(marks, MARK_GENERATOR_BOUND, verdict->generator_pct);
     mark_beyond(marks, MARK_STEAL, evidence->steal_pct_max);
+    mark_beyond(marks, MARK_DRIFT, fabs(evidence->drift_pct));
     mark_beyond(marks, MARK_ERRORS, pct(evidence->errors, all));
     if (evidence->per_connection_mean >= 10)
         mark_beyond(marks, MARK_STARVED, evidence->per_connection_min / evidence->per_connection_mean);
@@ -172,7 +197,7 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
     if (evidence->wrong_threads > 0)
         add_mark(marks, MARK_AFFINITY, evidence->wrong_threads, NULL);
     if (evidence->listener_foreign)
-        add_mark(marks, MARK_LISTENER, NAN, NULL);
+        add_mark(marks, MARK_LISTENER, NAN, evidence->listener_text);
     if (evidence->not_durable)
         add_mark(marks, MARK_SETTINGS, NAN, NULL);
     if (evidence->suspended_s > 0.05)
@@ -180,5 +205,7 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
     if (fabs(evidence->clock_step_s) > 0.5)
         add_mark(marks, MARK_CLOCK, evidence->clock_step_s, NULL);
     mark_beyond(marks, MARK_DEAD_ROWS, evidence->dead_rows);
+    mark_others(marks, evidence);
+    mark_pool(marks, evidence);
     return marks;
 }

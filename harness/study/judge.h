@@ -46,8 +46,14 @@ struct judge_evidence {
     const char *accounting_text;
     double wrong_threads; /* on CPUs of another side */
     bool listener_foreign;
-    const char *unconfirmed; /* what the database says against it; NULL: nothing */
-    bool not_durable;        /* fsync or synchronous_commit off */
+    const char *listener_text;   /* who; NULL: not known */
+    double others_pct;           /* of the CPUs of server and database, used by nobody who takes part */
+    double others_generator_pct; /* of the generator's */
+    double connections_max;      /* of the server to the database */
+    double pool;                 /* declared */
+    double drift_pct;            /* of a fixed job around the cell, against the whole run */
+    const char *unconfirmed;     /* what the database says against it; NULL: nothing */
+    bool not_durable;            /* fsync or synchronous_commit off */
     double suspended_s;
     double clock_step_s;
     double dead_rows; /* that a writing test began with */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "study/cell.h"
 #include "study/judge.h"
 #include "study/request.h"
 #include "target/peers.h"
@@ -181,7 +182,7 @@ static int reconcile(struct life *life, struct err *err)
     json_put(line, "format", json_integer(1));
     json_put(line, "kind", json_string("reconciliation"));
     json_put(line, "utc", json_string(utc));
-    json_put(line, "row", json_string(life->row->id));
+    json_put(line, "row", cell_row_json(life->row));
     json_put(line, "round", json_integer((json_int_t)life->round));
     json_put(line, "answers", json_number(life->database_ok, 0));
     json_put(line, "transactions", known ? json_integer(sums.transactions) : json_null());

@@ -399,6 +399,7 @@ int run_study(const struct run_options *options, struct run_outcome *outcome, st
         log_error("%s", ending.text);
     store_close(&run.store);
     json_decref(run.machine);
+    drift_free(&run.drift);
     free(run.finished);
     free(run.data_dir);
     free(run.state_dir);

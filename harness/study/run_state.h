@@ -7,6 +7,7 @@
 #define STUDY_RUN_STATE_H
 
 #include "machine/place.h"
+#include "study/drift.h"
 #include "study/lock.h"
 #include "study/progress.h"
 #include "study/setup.h"
@@ -55,7 +56,8 @@ struct run {
     size_t cells_failed;
     size_t marks;
     double errors;
-    double probe_ms;          /* of the last calibration probe; NaN: none yet */
+    struct drift drift;       /* the machine's speed between cells */
+    double probe_ms;          /* the last of it; NaN: none yet */
     int64_t contract_checked; /* cases of the last server's contract */
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,12 +28,24 @@ struct watch {
     struct sampler sampler;
     struct child tool;
     int events; /* our end of the pipe; -1: none */
+    int start;  /* where a line lets the load begin; -1: it does not wait */
+    double own_cpu_s;
     char line[128];
     size_t line_len;
     bool measured;
     bool begun;
     bool ended;
 };
+
+static double own_cpu_s(void)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return NAN;
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
 
 static void begin(struct watch *watch)
 {
@@ -43,6 +56,7 @@ static void begin(struct watch *watch)
         return;
     watch->begun = true;
     sampler_begin(&watch->sampler);
+    watch->own_cpu_s = own_cpu_s();
     if (run->database != NULL && run->database->ops->samples_begin != NULL)
         watch->window->has_samples = run->database->ops->samples_begin(run->database, &ignored) == 0;
 }
@@ -55,10 +69,25 @@ static void end(struct watch *watch)
     if (!watch->begun || watch->ended)
         return;
     watch->ended = true;
+    watch->window->conductor_cpu_s = own_cpu_s() - watch->own_cpu_s;
     sampler_end(&watch->sampler, &watch->window->usage);
     if (watch->window->has_samples &&
         run->database->ops->samples_end(run->database, &watch->window->samples, &ignored) != 0)
         watch->window->has_samples = false;
+}
+
+/*
+ * All connections stand and none has been written to: whose are they? It is the only moment when they can be looked at
+ * without taking time from the window.
+ */
+static void on_established(struct watch *watch)
+{
+    if (watch->start < 0)
+        return;
+    watch->window->has_listener = server_listener(watch->server, &watch->window->listener) == 0;
+    (void)!write(watch->start, "\n", 1);
+    (void)close(watch->start);
+    watch->start = -1;
 }
 
 static void on_event(struct watch *watch, const char *line)
@@ -67,7 +96,9 @@ static void on_event(struct watch *watch, const char *line)
     static const char ends[] = "window_end ";
     int64_t ns;
 
-    if (strncmp(line, begins, sizeof begins - 1) == 0 && text_parse_i64(line + sizeof begins - 1, &ns) == 0) {
+    if (strcmp(line, "established") == 0) {
+        on_established(watch);
+    } else if (strncmp(line, begins, sizeof begins - 1) == 0 && text_parse_i64(line + sizeof begins - 1, &ns) == 0) {
         watch->window->begin_ns = ns;
         begin(watch);
     } else if (strncmp(line, ends, sizeof ends - 1) == 0 && text_parse_i64(line + sizeof ends - 1, &ns) == 0) {
@@ -142,6 +173,7 @@ static int start_tool(struct watch *watch, struct tool_job *job, struct err *err
                               .err = {.kind = CHILD_CAPTURE, .limit = 65536}};
     char **argv = NULL;
     int ends[2] = {-1, -1};
+    int input[2] = {-1, -1};
     int result = -1;
 
     job->threads = cpus_count(&run->parts.split.generator);
@@ -151,6 +183,11 @@ static int start_tool(struct watch *watch, struct tool_job *job, struct err *err
         if (pipe2(ends, O_CLOEXEC) != 0)
             return err_sys(err, "no pipe for %s", run->tool->name);
         (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+        if (watch->measured && pipe2(input, O_CLOEXEC) == 0) {
+            job->wait = true;
+            spec.input = input[0];
+            watch->start = input[1];
+        }
         job->events_fd = EVENTS_FD;
         fd.from = ends[1];
         spec.fds = &fd;
@@ -166,6 +203,8 @@ static int start_tool(struct watch *watch, struct tool_job *job, struct err *err
     }
     if (ends[1] >= 0)
         (void)close(ends[1]);
+    if (input[0] >= 0)
+        (void)close(input[0]);
     watch->events = ends[0];
     env_free(&env);
     if (result != 0)
@@ -202,6 +241,27 @@ static int read_result(struct watch *watch, const struct tool_job *job, struct e
     return result;
 }
 
+/* A second listener that came or went under load shows in either look; connections only in the first. */
+static void look_at_listener(struct watch *watch)
+{
+    struct window *window = watch->window;
+    struct listener_verdict after;
+
+    if (server_listener(watch->server, &after) != 0)
+        return;
+    if (window->has_listener) {
+        after.foreign_connections = window->listener.foreign_connections;
+        after.unowned_connections = window->listener.unowned_connections;
+        if (after.foreign_sockets == 0 && window->listener.foreign_sockets > 0) {
+            after.foreign_sockets = window->listener.foreign_sockets;
+            memcpy(after.foreign, window->listener.foreign, sizeof after.foreign);
+        }
+        after.ours = after.ours && window->listener.ours;
+    }
+    window->listener = after;
+    window->has_listener = true;
+}
+
 /* What may be read only when the load has ended: it holds locks that the server needs. */
 static void look_after(struct watch *watch, size_t server_side, size_t database_side)
 {
@@ -217,13 +277,14 @@ static void look_after(struct watch *watch, size_t server_side, size_t database_
         window->affinity.threads += database.threads;
         window->affinity.wrong += database.wrong;
     }
-    window->has_listener = server_listener(watch->server, &window->listener) == 0;
+    look_at_listener(watch);
 }
 
 int window_run(struct run *run, struct server *server, struct tool_job *job, bool measured, struct window *window,
                struct err *err)
 {
-    struct watch watch = {.run = run, .server = server, .window = window, .events = -1, .measured = measured};
+    struct watch watch = {
+        .run = run, .server = server, .window = window, .events = -1, .start = -1, .measured = measured};
     size_t server_side;
     size_t database_side = SAMPLER_SIDES;
     int result;
@@ -252,6 +313,8 @@ int window_run(struct run *run, struct server *server, struct tool_job *job, boo
     child_close(&watch.tool);
     if (watch.events >= 0)
         (void)close(watch.events);
+    if (watch.start >= 0)
+        (void)close(watch.start);
     return result;
 }
 

@@ -21,8 +21,11 @@ struct window {
     struct machine_memory memory;     /* of the server, after the load */
     struct machine_affinity affinity; /* of server and database */
     bool has_listener;
-    struct listener_verdict listener;
-    bool paused; /* restbench was stopped and continued meanwhile */
+    struct listener_verdict listener; /* sockets after the load, connections before it */
+    double probe_before_ms;           /* cell.c's: the fixed job before and after it; NaN: not run */
+    double probe_after_ms;
+    double conductor_cpu_s; /* what restbench itself used meanwhile, on the generator's CPUs */
+    bool paused;            /* restbench was stopped and continued meanwhile */
 };
 
 /*

@@ -29,6 +29,7 @@ struct tool_job {
     const char *expect_path; /* expected body, one in `expect_every` answers is compared; NULL: none */
     int64_t expect_every;
     int events_fd;        /* the child's number of it; -1: none */
+    bool wait;            /* start on a line from standard input, when the connections are established */
     const char *work_dir; /* for files that a tool needs (scripts); emptied by the caller */
 };
 

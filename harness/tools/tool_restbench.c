@@ -57,6 +57,8 @@ static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
     }
     if (job->events_fd >= 0)
         words_pair(&words, "--events", text_format("%d", job->events_fd));
+    if (job->wait)
+        words_add(&words, "--wait");
     words_add(&words, "%s", job->url);
     *argv = words.items;
     return 0;
@@ -96,8 +98,11 @@ static int parse(const struct tool_job *job, const char *output, size_t len, str
 {
     static const char *const lost[] = {"timeout", "closed", "truncated", "malformed"};
     static const char *const kinds[] = {"connect", "timeout", "closed", "truncated", "malformed", "status", "mismatch"};
+    static const char ready[] = "ready\n";
+    size_t skip =
+        job->wait && len >= sizeof ready - 1 && memcmp(output, ready, sizeof ready - 1) == 0 ? sizeof ready - 1 : 0;
     json_error_t error;
-    json_t *report = json_loadb(output, len, JSON_REJECT_DUPLICATES, &error);
+    json_t *report = json_loadb(output + skip, len - skip, JSON_REJECT_DUPLICATES, &error);
     const json_t *measured = json_object_get(report, "result");
     const json_t *restbench = json_object_get(report, "restbench");
     const json_t *errors = json_object_get(restbench, "errors");

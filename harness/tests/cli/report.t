@@ -228,4 +228,19 @@ t.ok(got.status == 2 and "no row of the published study" in got.err, "nothing in
 t.is_(t.run("report", "--against", "mine", GOLDEN).status, 2, "only the published study is known")
 t.is_(t.run("report", "--tables", "--json", GOLDEN).status, 2, "two forms at once are refused")
 t.is_(t.run("report").status, 2, "no file is refused")
+# What concerns more than one cell: a server's life that the database does not confirm, a machine that changed.
+machine["rows"][1]["reference"] = False
+machine["calibration"] = {"drift_pct": -12.34}
+cells, _ = run_files.make()
+path = run_files.write(t.folder, cells, machine)
+with open(path.replace(".csv", "_details.jsonl"), "a", encoding="utf-8") as file:
+    file.write(json.dumps({"format": 1, "kind": "reconciliation", "row": cells[-1]["row"], "round": 2, "answers": 9,
+                           "transactions": 8, "ok": False}) + "\n")
+got = t.run("report", "--tables", path)
+t.has(got.out, "[A] unconfirmed: ", "a life that the database does not confirm is marked")
+t.has(got.out, " 4 cells: ", "in all cells of that row and round")
+lines = [line for line in got.out.splitlines() if line.startswith("| Rust")]
+t.ok(all("**" not in line and "[A]" in line for line in lines), "none of its figures is bold", "\n".join(lines))
+t.has(got.out, "The whole run: -12.3 %", "a machine that changed its speed is said below the tables")
+
 t.done()

@@ -106,6 +106,16 @@ changed("a complete run without a cell", lambda c, m: c.pop(), "no line for Rust
         lines=[run_files.csv_line(item) for item in CELLS[:-1]])
 changed("two rows with one title", lambda c, m: m["rows"][0].update(title="Rust 1.99 · axum"),
         "two rows have one title", "no row has the title Go 1.27 · net/http")
+RECONCILED = {"format": 1, "kind": "reconciliation", "row": CELLS[0]["row"], "round": 1, "answers": 500,
+              "transactions": 500, "ok": True}
+run_files.write(t.folder, CELLS, MACHINE)
+with open(path.replace(".csv", "_details.jsonl"), "a", encoding="utf-8") as file:
+    file.write(json.dumps(RECONCILED) + "\n")
+got = t.run("verify", path)
+t.is_(got.status, 0, "a server's life that the database confirms is clean", got.out)
+changed("one that it does not confirm", lambda c, m: c.append({**RECONCILED, "transactions": 499, "ok": False}),
+        "_details.jsonl:25: Go 1.27 · net/http, round 1: unconfirmed: 500 answers")
+changed("one that was edited", lambda c, m: c.append({**RECONCILED, "transactions": 499}), "_details.jsonl:25: Go 1.27")
 changed("a machine file of another format", lambda c, m: m.update(format=2), "_machine.json:1:")
 path = run_files.write(t.folder, CELLS, MACHINE)
 with open(path.replace(".csv", "_details.jsonl"), "a", encoding="utf-8") as file:

@@ -154,6 +154,18 @@ static void each_mark_alone(void **state)
     check_mark(&evidence, "clock");
     evidence.dead_rows = 1;
     check_mark(&evidence, "dead-rows");
+    evidence.drift_pct = -6;
+    check_mark(&evidence, "drift");
+    evidence.others_pct = 50;
+    check_mark(&evidence, "others");
+    evidence.others_generator_pct = 50;
+    check_mark(&evidence, "others");
+    evidence.pool = 16;
+    evidence.connections_max = 16;
+    check_mark(&evidence, NULL);
+    evidence.pool = 16;
+    evidence.connections_max = 17;
+    check_mark(&evidence, "pool");
 }
 
 static void slope_of_a_line(void **state)

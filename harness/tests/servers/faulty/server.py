@@ -13,7 +13,11 @@ chatter      writes a line of 1,000 bytes a request
 stops        stops itself (SIGSTOP) before it listens
 terminal     reads standard input and sets the terminal, as some tools do, and then serves
 rogue-child  its CPU time goes into children that end and that nobody waits for
+fled-child   the same work in double-forked children of another session
+rare         answers 200 with another body once in 5,000
 half         becomes slower by half while it runs
+chunks       cheap to send and dear to read: 100,000 chunks of one byte
+second       lets somebody else listen on its port, too, a while after it started
 """
 import os
 import signal
@@ -25,6 +29,8 @@ import time
 FAULT = os.environ.get("FAULT", "")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ok\":true}"
 WRONG = ANSWER.replace(b"true", b"nope")
+CHUNKS = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+          + b"".join(b"1\r\n%c\r\n" % c for c in b'{"ok":true' + b" " * 100000 + b"}") + b"0\r\n\r\n")
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 lock = threading.Lock()
 seen = 0
@@ -58,6 +64,15 @@ def answer(number, started):
     if FAULT == "rogue-child" and number % 100 == 0 and os.fork() == 0:
         burn(0.05)
         os._exit(0)
+    if FAULT == "fled-child" and number % 100 == 0 and os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            burn(0.05)
+        os._exit(0)
+    if FAULT == "rare" and number % 5000 == 300:
+        return WRONG
+    if FAULT == "chunks":
+        return CHUNKS
     if FAULT == "half":
         time.sleep(0.001 * (1 + (time.monotonic() - started) ** 2 / 4))
     return ANSWER
@@ -103,13 +118,15 @@ def main():
         leave_a_daemon()
     if FAULT == "stops":
         os.kill(os.getpid(), signal.SIGSTOP)
-    if FAULT == "rogue-child":
+    if FAULT in ("rogue-child", "fled-child"):
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     if FAULT == "terminal":
         print("stdin says", repr(sys.stdin.read()), "terminal", os.isatty(0), flush=True)
         os.system("stty sane </dev/tty")
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if FAULT == "second":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     listener.bind(("" if FAULT == "wildcard" else os.environ["HOST"], int(os.environ["PORT"])))
     listener.listen(1024)
     started = time.monotonic()
