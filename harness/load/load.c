@@ -149,7 +149,7 @@ static int choose_engine(struct load *load, struct err *err)
         load->result.engine_reason = text_dup("asked for");
         return open_engine(load, strcmp(name, "epoll") == 0 ? &engine_epoll : &engine_uring, err);
     }
-    if (!load->plan.close || load->plan.address.loopback) {
+    if (!load->plan.close || (load->plan.address.loopback && !load->plan.tls)) {
         load->result.engine_reason =
             text_dup(load->plan.close ? "on loopback a socket is dialled again and again: epoll costs least"
                                       : "connections are kept: one send and one recv a request cost least with epoll");

@@ -197,10 +197,13 @@ static void second_end(struct worker *worker)
     uint32_t consumed = atomic_load_explicit(&worker->consumed, memory_order_acquire);
     int64_t second = (worker->now_ns - plan->begin_ns) / CLOCK_NS_PER_S;
     int64_t silence_ns = SILENCE_TIMEOUTS * plan->timeout_ns;
+    bool nothing = empty(worker->tally);
+    bool room = published + 1 - consumed < WORKER_SLOTS;
 
-    if (!empty(worker->tally) && published + 1 - consumed < WORKER_SLOTS)
+    /* What is published is the reader's: not looked at again. */
+    if (!nothing && room)
         publish(worker);
-    if (empty(worker->tally) || worker->tally != current_slot(worker))
+    if (nothing || room)
         second_begin(worker, second);
     else
         set_border(worker, second);
