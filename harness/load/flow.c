@@ -228,6 +228,10 @@ enum flow flow_answer(struct worker *worker, struct conn *conn, const char *byte
             fail(worker, conn, LOAD_TIMEOUT);
             return FLOW_DOWN;
         }
+        if (!conn->checked && http_memo_hit_head(&worker->memo, conn->request->head, bytes, len)) {
+            conn->answer = worker->memo.at_body;
+            return FLOW_WAIT;
+        }
         http_answer_begin(&conn->answer, conn->request->head);
         if (conn->checked) {
             conn->body = (struct http_body){conn->request->expected_body, conn->request->expected_len, 0, false};
@@ -236,6 +240,8 @@ enum flow flow_answer(struct worker *worker, struct conn *conn, const char *byte
     }
     switch (http_answer_feed(&conn->answer, bytes, len, &used)) {
     case HTTP_ANSWER_MORE:
+        if (whole && http_answer_skippable(&conn->answer) > 0)
+            http_memo_keep(&worker->memo, &conn->answer, bytes, len);
         return FLOW_WAIT;
     case HTTP_ANSWER_DONE:
         if (whole && used == len)
@@ -245,6 +251,16 @@ enum flow flow_answer(struct worker *worker, struct conn *conn, const char *byte
         fail(worker, conn, LOAD_MALFORMED);
         return FLOW_DOWN;
     }
+}
+
+enum flow flow_skipped(struct worker *worker, struct conn *conn, size_t len)
+{
+    uint64_t left = http_answer_skippable(&conn->answer);
+
+    worker->tally->bytes_read += len;
+    if (http_answer_skip(&conn->answer, len < left ? len : left) == HTTP_ANSWER_MORE)
+        return FLOW_WAIT;
+    return answered(worker, conn, len > left);
 }
 
 void flow_broken(struct worker *worker, struct conn *conn)

@@ -56,6 +56,23 @@ static inline bool flow_all_sent(const struct conn *conn)
     return conn->sent == conn->out_len && conn->taken == conn->request->len;
 }
 
+/*
+ * For engines that can leave bytes in the kernel: how many bytes to ask for next. `*skip`: they are only counted, with
+ * flow_skipped() instead of flow_received(). More than the rest of the body is asked for, so that bytes behind it show.
+ */
+#define FLOW_SKIP_AT_ONCE ((size_t)1 << 30)
+static inline size_t flow_wanted(const struct worker *worker, const struct conn *conn, bool *skip)
+{
+    *skip = false;
+    if (conn->state != CONN_BUSY || conn->checked || conn->tls != NULL)
+        return WORKER_BUFFER;
+    if (conn->fresh)
+        return worker->memo.fetch_head ? worker->memo.prefix : WORKER_BUFFER;
+    *skip = http_answer_skippable(&conn->answer) >= HTTP_MEMO_LARGE;
+    return *skip ? FLOW_SKIP_AT_ONCE : WORKER_BUFFER;
+}
+enum flow flow_skipped(struct worker *worker, struct conn *conn, size_t len);
+
 /* Parts of flow_tls.c. */
 void flow_tls_begin_request(struct conn *conn);
 enum flow flow_tls_received(struct worker *worker, struct conn *conn, const char *bytes, size_t len);

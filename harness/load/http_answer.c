@@ -389,6 +389,26 @@ enum http_answer_result http_answer_end(struct http_answer *answer)
     return answer->state == DONE ? HTTP_ANSWER_DONE : HTTP_ANSWER_MORE;
 }
 
+uint64_t http_answer_skippable(const struct http_answer *answer)
+{
+    return answer->state == BODY && answer->body == NULL ? answer->left : 0;
+}
+
+enum http_answer_result http_answer_skip(struct http_answer *answer, uint64_t len)
+{
+    answer->left -= len;
+    if (answer->left > 0)
+        return HTTP_ANSWER_MORE;
+    answer->state = DONE;
+    return HTTP_ANSWER_DONE;
+}
+
+void http_answer_to_body(struct http_answer *answer)
+{
+    answer->left = answer->length;
+    answer->state = BODY;
+}
+
 bool http_answer_reusable(const struct http_answer *answer)
 {
     if (answer->until_end || answer->close || answer->status == 101)

@@ -79,6 +79,14 @@ void http_answer_begin(struct http_answer *answer, bool head_request);
 enum http_answer_result http_answer_feed(struct http_answer *answer, const char *bytes, size_t len, size_t *used);
 /* The connection ended: DONE when that completes the answer, MORE when it cuts it short. */
 enum http_answer_result http_answer_end(struct http_answer *answer);
+/*
+ * For bodies that nobody looks at: how many bytes may be passed over unread now (0: they must be fed), and that `len`
+ * of them, at most so many, were.
+ */
+uint64_t http_answer_skippable(const struct http_answer *answer);
+enum http_answer_result http_answer_skip(struct http_answer *answer, uint64_t len);
+/* Puts an answer that is framed by its Content-Length back to where its body begins. */
+void http_answer_to_body(struct http_answer *answer);
 /* After DONE: true when the connection may carry another request (RFC 9112, 9.3). */
 bool http_answer_reusable(const struct http_answer *answer);
 

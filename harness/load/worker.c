@@ -40,7 +40,7 @@ int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, 
     worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (worker->wake_fd < 0)
         return err_sys(err, "eventfd");
-    worker->conns = aligned_alloc(64, (conn_count * sizeof *worker->conns + 63) / 64 * 64);
+    worker->conns = aligned_alloc(64, conn_count * sizeof *worker->conns);
     if (worker->conns == NULL)
         return err_set(err, "out of memory for %u connections", conn_count);
     memset(worker->conns, 0, conn_count * sizeof *worker->conns);

@@ -93,11 +93,12 @@ struct conn {
     bool carried;         /* an answer has come through this connection */
     uint8_t backoff;      /* doublings of the wait */
     uint64_t ok;          /* 2xx answers inside the window */
+    struct tls *tls;      /* NULL: plain HTTP */
+    /* From here on it is looked at only where an answer is not like the last one. */
     struct http_answer answer;
     struct http_body body;
     int64_t opened_ns; /* when connecting began */
-    struct tls *tls;   /* NULL: plain HTTP */
-};
+} __attribute__((aligned(64)));
 
 enum worker_phase {
     PHASE_ESTABLISH,

@@ -369,11 +369,48 @@ static void test_memo(void **state)
     assert_true(http_memo_hit(&memo, true, H "Content-Length: 9\r\n\r\n", strlen(H) + 21));
 }
 
+/* Bytes that are passed over are as good as bytes that were fed. */
+static void test_skip(void **state)
+{
+    static const char head[] = H "Content-Length: 10000\r\n\r\n";
+    struct http_answer answer;
+    struct http_memo memo = {0};
+    size_t used;
+
+    (void)state;
+    http_answer_begin(&answer, false);
+    assert_int_equal(http_answer_skippable(&answer), 0);
+    assert_int_equal(http_answer_feed(&answer, head, sizeof head - 1, &used), HTTP_ANSWER_MORE);
+    assert_int_equal(http_answer_skippable(&answer), 10000);
+    http_memo_keep(&memo, &answer, head, sizeof head - 1);
+    assert_int_equal(memo.total, sizeof head - 1 + 10000);
+    assert_true(http_memo_hit_head(&memo, false, head, sizeof head - 1));
+    assert_false(http_memo_hit_head(&memo, true, head, sizeof head - 1));
+    assert_false(http_memo_hit_head(&memo, false, head, sizeof head - 2));
+    assert_int_equal(http_answer_skip(&answer, 9999), HTTP_ANSWER_MORE);
+    assert_int_equal(http_answer_feed(&answer, "xy", 2, &used), HTTP_ANSWER_DONE);
+    assert_int_equal(used, 1);
+
+    /* As the memo has it, the whole body is still to come. */
+    answer = memo.at_body;
+    assert_int_equal(http_answer_skip(&answer, 10000), HTTP_ANSWER_DONE);
+    assert_true(http_answer_reusable(&answer));
+
+    /* Nothing to pass over in a body that is compared, or in chunks. */
+    http_answer_begin(&answer, false);
+    answer.body = &(struct http_body){"", 0, 0, false};
+    (void)http_answer_feed(&answer, head, sizeof head - 1, &used);
+    assert_int_equal(http_answer_skippable(&answer), 0);
+    http_answer_begin(&answer, false);
+    (void)http_answer_feed(&answer, CHUNKED "ffff\r\n", sizeof CHUNKED + 5, &used);
+    assert_int_equal(http_answer_skippable(&answer), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_split),      cmocka_unit_test(test_limits), cmocka_unit_test(test_chunk_line_limit),
-        cmocka_unit_test(test_body_is_compared), cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_body_is_compared), cmocka_unit_test(test_memo),   cmocka_unit_test(test_skip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
