@@ -29,7 +29,8 @@ char *postgres_table_blocker(struct postgres_table *table)
         " FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)"
         " WHERE l.locktype = 'relation' AND l.granted AND l.relation = $1::oid"
         " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2)"
-        " AND a.pid <> $3::int ORDER BY a.xact_start NULLS LAST LIMIT 1";
+        " AND a.pid <> $3::int ORDER BY array_position(ARRAY['AccessExclusiveLock', 'ExclusiveLock',"
+        " 'ShareRowExclusiveLock', 'ShareLock', 'ShareUpdateExclusiveLock'], l.mode), a.xact_start LIMIT 1";
     /* Who may see everybody's queries is asked, when there is one. */
     struct pq *asked = table->admin != NULL ? table->admin : table->pq;
     char *name = pq_identifier(table->spec->table);
