@@ -136,8 +136,10 @@ json_t *drivers_object(const char *output, size_t len, struct err *err)
 
     if (strspn(output, " \t\r\n") >= len)
         return (void)err_fail(err, "it printed no result"), NULL;
-    if (json_doc_parse("its output", output, len, &doc, err) != 0)
+    if (json_doc_parse("its output", output, len, &doc, err) != 0) {
+        err->kind = ERR_FAILED; /* the tool's fault, not the caller's */
         return NULL;
+    }
     if (json_is_object(doc.root))
         object = json_incref(doc.root);
     else

@@ -8,8 +8,8 @@
 
 /*
  * bombardier 1.2.6 with its fasthttp client. It tries a request up to five times when the connection is lost or the
- * answer late and counts that once; its latencies are of everything, failures too; its rate counts every answer; and
- * its time includes the wait for the last answers.
+ * answer late and counts that once; it runs for a second at least; its latencies are of everything, failures too; its
+ * rate counts every answer; and its time includes the wait for the last answers.
  */
 
 static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
@@ -22,7 +22,7 @@ static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
     url = drivers_url(job->url);
     words_add(&words, "bombardier");
     words_pair(&words, "-c", text_format("%lld", (long long)job->connections));
-    words_pair(&words, "-d", words_decimal(job->seconds, 3, "s"));
+    words_pair(&words, "-d", words_decimal(fmax(job->seconds, 1), 3, "s"));
     words_pair(&words, "-t", text_format("%lldms", (long long)(job->timeout_ns / CLOCK_NS_PER_MS)));
     words_pair(&words, "-m", text_dup(job->method));
     if (job->body_path != NULL)
@@ -50,8 +50,7 @@ static double read_kinds(const json_t *errors, double others, json_t *kinds)
     size_t i;
     json_t *one;
 
-    json_array_foreach(errors, i, one)
-    {
+    json_array_foreach (errors, i, one) {
         const char *text = json_get_string(one, "description");
         double count = json_get_number(one, "count");
 
@@ -120,7 +119,9 @@ static int read_result(const struct tool_job *job, const json_t *object, struct 
     }
     if (failed > 0)
         drivers_doubtful(result, "bombardier may have sent a failed request five times and counted it once");
-    if (seconds > job->seconds * 1.02 + 0.1)
+    if (job->seconds < 1)
+        drivers_corrected(result, "bombardier runs for a second at least");
+    else if (seconds > job->seconds * 1.02 + 0.1)
         drivers_doubtful(result, "bombardier went on for %.0f ms after the window, and its rate is over all of it",
                          (seconds - job->seconds) * 1000);
     return 0;

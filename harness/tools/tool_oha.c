@@ -74,8 +74,7 @@ static int add_counts(json_t *object, const char *prefix, double *sum, double *p
 
     if (!json_is_object(object))
         return err_fail(err, "its result lacks the distribution of status codes or of errors");
-    json_object_foreach(object, key, value)
-    {
+    json_object_foreach (object, key, value) {
         double count;
 
         if (drivers_number(object, key, &count, err) != 0)

@@ -161,8 +161,7 @@ static uint64_t *read_samples(const json_t *object, size_t *size)
         return NULL;
     *size = (size_t)max + 1;
     counts = text_alloc(*size * sizeof *counts);
-    json_array_foreach(samples, i, pair)
-    {
+    json_array_foreach (samples, i, pair) {
         json_int_t us = json_integer_value(json_array_get(pair, 0)), n = json_integer_value(json_array_get(pair, 1));
 
         if (us < 0 || us >= (json_int_t)*size || n < 1) {

@@ -63,8 +63,7 @@ static void compare_result(const char *name, const json_t *got, const json_t *wa
     json_t *value;
     size_t i;
 
-    json_object_foreach((json_t *)want, key, value)
-    {
+    json_object_foreach ((json_t *)want, key, value) {
         if (strcmp(key, "notes") != 0 && !near(json_get_number(got, key), json_get_number(want, key)))
             fail_msg("%s: %s is %f, not %f", name, key, json_get_number(got, key), json_get_number(want, key));
     }
@@ -72,8 +71,7 @@ static void compare_result(const char *name, const json_t *got, const json_t *wa
     got = json_object_get(got, "notes");
     if (json_array_size(got) != json_array_size(want))
         fail_msg("%s: %zu notes, not %zu: %s", name, json_array_size(got), json_array_size(want), json_line(got));
-    json_array_foreach(want, i, value)
-    {
+    json_array_foreach (want, i, value) {
         const char *text = json_string_value(json_array_get(got, i)), *begin = json_string_value(value);
 
         if (strncmp(text, begin, strlen(begin)) != 0)
@@ -126,7 +124,8 @@ static void captured_outputs(void **state)
     if (json_doc_load(CASES "/cases.json", &doc, &err) != 0)
         fail_msg("%s", err.text);
     assert_true(json_object_size(doc.root) >= 15);
-    json_object_foreach(doc.root, name, one) check_case(&doc, name, one);
+    json_object_foreach (doc.root, name, one)
+        check_case(&doc, name, one);
     json_doc_free(&doc);
 }
 
@@ -197,6 +196,7 @@ static void no_result_is_an_error(void **state)
             if (tool->parse(&job, outputs[i], strlen(outputs[i]), &result, &err) == 0)
                 fail_msg("%s takes \"%s\" for a result", *name, outputs[i]);
             assert_true(err.text[0] != '\0');
+            assert_int_equal(err.kind, ERR_FAILED);
             tool_result_free(&result);
         }
     }
@@ -212,8 +212,7 @@ static void broken_outputs(void **state)
 
     (void)state;
     assert_int_equal(json_doc_load(CASES "/cases.json", &doc, &err), 0);
-    json_object_foreach(doc.root, name, one)
-    {
+    json_object_foreach (doc.root, name, one) {
         char *path = text_format(CASES "/%s", name), *tool_name = text_dup_n(name, strcspn(name, "-")), *output;
         const struct tool *tool = tool_find(tool_name, &err);
         size_t len, step;
@@ -331,6 +330,10 @@ static void arguments(void **state)
         "oha | --no-tui | --disable-compression | --output-format | json | --worker-threads | 4 | -c | 6 | -z | "
         "1500ms | -t | 2500ms | --connect-timeout | 2500ms | -m | POST | -D | /b | -H | a: 1 | -H | "
         "Host: one.example | http://127.0.0.1:8085/?a=b");
+    job.seconds = 0.1; /* which bombardier refuses */
+    expect_argv("bombardier", &job,
+                "bombardier | -c | 6 | -d | 1.000s | -t | 2500ms | -m | POST | -f | /b | -H | a: 1 | -H | "
+                "Host: one.example | -l | -o | json | -p | r | http://127.0.0.1:8085/?a=b");
     job.rate_per_s = 12.5;
     assert_int_equal(tool_find("wrk", &err)->make_argv(&job, &argv, &err), -1);
     assert_int_equal(tool_find("h2load", &err)->make_argv(&job, &argv, &err), -1);
