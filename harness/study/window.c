@@ -225,6 +225,8 @@ static int read_result(struct watch *watch, const struct tool_job *job, struct e
         struct text tail = {0};
 
         child_tail(&watch->tool, 'e', 1, &tail);
+        if (tail.len == 0) /* some say what is wrong where the result should be */
+            child_tail(&watch->tool, 'o', 1, &tail);
         result = err_fail(err, "%s %s%s%s", tool->name, child_status_text(&watch->tool), tail.len > 0 ? ": " : "",
                           text_string(&tail));
         text_free(&tail);
