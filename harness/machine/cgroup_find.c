@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fsx.h"
 #include "base/text.h"
-#include "machine/procfs.h"
+#include "machine/leftover.h"
 
 #define FILE_MOST (4 << 20)
 
@@ -90,14 +90,6 @@ char *cgroup_parse_base(const char *mountinfo, const char *self_cgroup)
     return base;
 }
 
-/* True when the process that made the group still runs: same pid, same start time. */
-static bool maker_lives(int pid, unsigned long long start)
-{
-    struct procfs_stat stat;
-
-    return procfs_read_stat("/proc", pid, &stat) == 0 && stat.start_ticks == start;
-}
-
 static void remove_stale(const char *path)
 {
     DIR *folder = opendir(path);
@@ -110,7 +102,7 @@ static void remove_stale(const char *path)
         struct err ignored = {0};
 
         if (entry->d_type != DT_DIR || sscanf(entry->d_name, "restbench-%d-%llu-", &pid, &start) != 2 ||
-            maker_lives(pid, start))
+            leftover_lives(pid, start))
             continue;
         group.path = fsx_join(path, entry->d_name);
         (void)cgroup_remove(&group, &ignored);

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log.h"
+#include "machine/leftover.h"
 #include "machine/procfs.h"
 #include "machine/reaper.h"
 
@@ -26,6 +28,8 @@ int machine_open(const char *wish, struct machine *machine, struct err *err)
         machine_close(machine);
         return -1;
     }
+    if (leftover_end(ORPHANS_NS) > 0)
+        log_error("processes of a run that was killed do not end though they were killed");
     cgroup_find(&machine->cgroups);
     return 0;
 }
@@ -102,9 +106,17 @@ static struct child_spec fill(const struct place *place, const struct child_spec
 int place_start(const struct place *place, const struct child_spec *spec, struct child *child, struct err *err)
 {
     struct child_spec filled = fill(place, spec);
+    struct env env = {0};
+    int result;
 
+    if (spec->env != NULL)
+        env_copy(spec->env, &env);
+    leftover_mark(&env);
+    filled.env = &env;
     filled.cgroup = &place->cgroup;
-    return child_start(&filled, child, err);
+    result = child_start(&filled, child, err);
+    env_free(&env);
+    return result;
 }
 
 int place_run(const struct place *place, const struct child_spec *spec, int64_t timeout_ns, struct child_result *result,

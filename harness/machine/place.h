@@ -60,7 +60,8 @@ void place_open(const struct machine *machine, const char *name, bool on_generat
 /* Ends what lives there, removes the cgroup. */
 int place_close(struct place *place, struct err *err);
 
-/* Starts a child there; cpus, cgroup and user of the spec are filled in, the death signal is SIGKILL unless set. */
+/* Starts a child there; cpus, cgroup and user of the spec are filled in, its environment is marked as ours
+ * (leftover.h), the death signal is SIGKILL unless set. */
 int place_start(const struct place *place, const struct child_spec *spec, struct child *child, struct err *err);
 /* A command that ends by itself, as the place's user and on its CPUs, outside its cgroup. */
 int place_run(const struct place *place, const struct child_spec *spec, int64_t timeout_ns, struct child_result *result,

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "machine/child.h"
 #include "machine/cpus.h"
+#include "machine/leftover.h"
 #include "target/expand.h"
 
 static const int64_t lock_patience_ns = 3600 * CLOCK_NS_PER_S;
@@ -71,6 +72,7 @@ static void make_env(const struct row *row, const char *state_dir, const struct 
     env_add(env, &row->found);
     env_set(env, "BUILD_CACHE", cache);
     env_set(env, "JOBS", count);
+    leftover_mark(env);
     json_object_foreach (row->recipe->build.env, name, value)
         env_set(env, name, json_string_value(value));
     (void)fsx_mkdirs(cache, 0755, NULL);
