@@ -258,29 +258,29 @@ static int open_files(struct run *run, struct err *err)
     const char *mode = setup_mode(&run->setup);
     const char *name = run->options->name;
     json_t *machine = NULL;
-    json_t *notes = NULL;
+    json_t *notes = json_array();
     int found = 0;
     int result;
 
     if (run->options->resume)
-        found = store_resume(run->data_dir, mode, name, run->options->rounds, &run->store, &machine, &notes, err);
-    if (found < 0)
-        return -1;
+        found = store_resume(run->data_dir, mode, name, run->options->rounds, &run->store, &machine, err);
     if (found == 0) {
-        if (store_create(run->data_dir, clock_wall_ns(), mode, name, &run->store, err) != 0)
-            return -1;
-        return manifest_make(run, err);
+        result = store_create(run->data_dir, clock_wall_ns(), mode, name, &run->store, err);
+        if (result == 0)
+            result = manifest_make(run, err);
+    } else if (found > 0) {
+        log_line("resume     %s", run->store.base);
+        result = manifest_continue(run, machine, err);
+        /* Only now: what is refused stays as it is. */
+        if (result == 0)
+            result = store_put_in_order(&run->store, notes, err);
+        if (result == 0)
+            result = store_each_cell(&run->store, mark_finished, run, err);
+    } else {
+        result = -1;
     }
-    log_line("resume     %s", run->store.base);
-    result = manifest_continue(run, machine, err);
-    if (result == 0) {
-        size_t i;
-        json_t *note;
-
-        json_array_foreach (notes, i, note)
-            manifest_note(run, "%s", json_string_value(note));
-        result = store_each_cell(&run->store, mark_finished, run, err);
-    }
+    for (size_t i = 0; result == 0 && i < json_array_size(notes); i++)
+        manifest_note(run, "%s", json_string_value(json_array_get(notes, i)));
     json_decref(machine);
     json_decref(notes);
     return result;

@@ -35,11 +35,15 @@ int store_create(const char *data_dir, long long wall_ns, const char *mode, cons
 /*
  * Opens an unfinished run: the one whose BASE ends in `name`, else the one that started last; `mode` as above.
  * A finished run of this name counts as unfinished when it has fewer than `rounds` rounds (0: never).
- * 1: found, `*machine` is its machine.json (the caller's); 0: there is none; -1: error. `*notes` (the caller's array of
- * strings as JSON) says what was set aside.
+ * 1: found, `*machine` is its machine.json (the caller's); 0: there is none; -1: error. Nothing is changed yet.
  */
 int store_resume(const char *data_dir, const char *mode, const char *name, int64_t rounds, struct store *store,
-                 json_t **machine, json_t **notes, struct err *err);
+                 json_t **machine, struct err *err);
+/* Sets aside what a killed run left half done; `notes` (an array) says what. */
+int store_put_in_order(struct store *store, json_t *notes, struct err *err);
+
+/* BASE of the unfinished run of any mode that started last, with its machine.json (both the caller's); NULL: none. */
+char *store_unfinished(const char *data_dir, json_t **machine);
 
 void store_close(struct store *store);
 
