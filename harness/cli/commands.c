@@ -11,6 +11,7 @@
 
 const struct command *const commands[] = {
     &cmd_run,
+    &cmd_status,
     &cmd_check,
     &cmd_load,
     &cmd_report,
