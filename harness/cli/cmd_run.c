@@ -107,6 +107,7 @@ static void finish(const struct run_options *options, const struct run_outcome *
     char folder[4096];
 
     if (options->on_finish != NULL && !options->dry_run) {
+        interrupt_finish();
         env_basic(&env);
         env_set(&env, "RESTBENCH_STATUS", text);
         env_set(&env, "RESTBENCH_CSV", outcome->csv_path != NULL ? outcome->csv_path : "");

@@ -130,6 +130,7 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .drift_pct = drift_pct,
         .unconfirmed = rows_disagree,
         .not_durable = life->run->not_durable && life->run->setup.study.tests[life->test].writes,
+        .paused = window->paused,
         .suspended_s = usage->disturbance.suspended_s,
         .clock_step_s = usage->disturbance.clock_step_s,
         .dead_rows = life->has_counts && life->run->setup.study.tests[life->test].writes

@@ -7,10 +7,14 @@
 #include "machine/child.h"
 
 static volatile sig_atomic_t caught;
+static volatile sig_atomic_t again; /* one more came after interrupt_finish() */
+static volatile sig_atomic_t finishing;
 static volatile sig_atomic_t continued;
 
 static void on_end(int signal)
 {
+    if (finishing)
+        again = signal;
     caught = signal;
 }
 
@@ -44,6 +48,12 @@ void interrupt_catch(void)
 int interrupt_signal(void)
 {
     return caught;
+}
+
+void interrupt_finish(void)
+{
+    finishing = 1;
+    child_cancel_on(&again);
 }
 
 bool interrupt_paused(void)

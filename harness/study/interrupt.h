@@ -15,6 +15,9 @@ void interrupt_catch(void);
 /* The signal that asks for an end; 0: none yet. */
 int interrupt_signal(void);
 bool interrupt_paused(void);
+/* All is cleaned up: waits are ended only by one more signal from here on (for what is done at the end of every run).
+ */
+void interrupt_finish(void);
 /* Does not return when a signal came; else does nothing. */
 void interrupt_raise(void);
 

@@ -202,6 +202,8 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
         add_mark(marks, MARK_SETTINGS, NAN, NULL);
     if (evidence->suspended_s > 0.05)
         add_mark(marks, MARK_SUSPENDED, evidence->suspended_s, NULL);
+    else if (evidence->paused)
+        add_mark(marks, MARK_SUSPENDED, NAN, "restbench was stopped and continued during the cell");
     if (fabs(evidence->clock_step_s) > 0.5)
         add_mark(marks, MARK_CLOCK, evidence->clock_step_s, NULL);
     mark_beyond(marks, MARK_DEAD_ROWS, evidence->dead_rows);

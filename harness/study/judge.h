@@ -55,6 +55,7 @@ struct judge_evidence {
     const char *unconfirmed;     /* what the database says against it; NULL: nothing */
     bool not_durable;            /* fsync or synchronous_commit off */
     double suspended_s;
+    bool paused; /* restbench itself was stopped (SIGTSTP) and went on */
     double clock_step_s;
     double dead_rows; /* that a writing test began with */
 };
