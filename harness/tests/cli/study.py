@@ -12,6 +12,17 @@ from tap import HERE, RESTBENCH
 # Tests do not measure: they may run while somebody does.
 os.environ["RESTBENCH_SHARE_CPUS"] = "1"
 
+
+
+def folder_of(pid):
+    """Where a process works; "" when it is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
+ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 SERVERS = os.path.join(HERE, "..", "servers")
 
 
@@ -20,6 +31,7 @@ class Study:
 
     def __init__(self, folder, servers, **changes):
         self.folder = folder
+        self.pids = []
         self.data = os.path.join(folder, "data")
         self.state = os.path.join(folder, "state")
         os.makedirs(folder, exist_ok=True)
@@ -56,25 +68,59 @@ class Study:
     def start(self, *more, **options):
         """In the background, in its own group; stdout and stderr into files."""
         with open(os.path.join(self.folder, "out"), "ab") as out, open(os.path.join(self.folder, "err"), "ab") as err:
-            return subprocess.Popen([RESTBENCH, *self.arguments(*more)], stdin=subprocess.DEVNULL, stdout=out,
-                                    stderr=err, start_new_session=True, **options)
+            process = subprocess.Popen([RESTBENCH, *self.arguments(*more)], stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err, start_new_session=True, **options)
+        self.pids.append(process.pid)
+        return process
 
     def read(self, ending):
         """The lines of the only file in data/ whose name ends so; [] when there is none."""
-        names = [n for n in sorted(os.listdir(self.data)) if n.endswith(ending)] if os.path.isdir(self.data) else []
-        if not names:
-            return []
-        with open(os.path.join(self.data, names[0]), encoding="utf-8") as file:
-            return file.read().splitlines()
+        return self.whole(ending)[1].splitlines() if self.names(ending) else []
+
+    def names(self, ending):
+        return [n for n in sorted(os.listdir(self.data)) if n.endswith(ending)] if os.path.isdir(self.data) else []
+
+    def whole(self, ending):
+        """Path and content of the only file in data/ whose name ends so."""
+        path = os.path.join(self.data, self.names(ending)[0])
+        with open(path, encoding="utf-8") as file:
+            return path, file.read()
+
+    def err(self):
+        """What runs in the background have said."""
+        with open(os.path.join(self.folder, "err"), encoding="utf-8") as file:
+            return file.read()
 
     def csv(self):
-        return self.read("_no-auth.csv")[1:]
+        """Finished lines: one that is being written has no end yet."""
+        names = self.names("_no-auth.csv")
+        return [line[:-1] for line in self.whole(names[0])[1].splitlines(keepends=True)[1:]
+                if line.endswith("\n")] if names else []
 
     def details(self):
         return [json.loads(line) for line in self.read("_details.jsonl")]
 
     def machine(self):
         return json.loads("\n".join(self.read("_machine.json")))
+
+    def plan(self, *more):
+        """Every cell in order, as --dry-run has it: (round, row, test, phase)."""
+        done = subprocess.run([RESTBENCH, *self.arguments("--dry-run", *more)], capture_output=True, text=True,
+                              check=True)
+        words = [line.split() for line in done.stdout.splitlines() if line.startswith("round ")]
+        return [(int(number), row, test, phase) for _, number, row, test, phase in words]
+
+    def cells(self):
+        """The finished cells of the details, in the file's order."""
+        return [(d["round"], d["row"]["id"], d["test"], d["phase"]["name"]) for d in self.details() if "kind" not in d]
+
+    def now(self):
+        """What the run says of itself; {} when it says nothing (yet)."""
+        try:
+            with open(os.path.join(self.state, "run", "status.json"), encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return {}
 
     def wait_for(self, condition, seconds=60):
         end = time.monotonic() + seconds
@@ -86,16 +132,37 @@ class Study:
 
     def processes(self):
         """Pids of whatever was started from this study's state folder."""
+        state = os.path.realpath(self.state)
+        return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and folder_of(pid).startswith(state)]
+
+    def generators(self):
+        """Pids of load tools at work: they live in the run's work folder."""
+        return [pid for pid in self.processes() if folder_of(pid).endswith("/run/work")]
+
+    def groups(self):
+        """The cgroups of runs that were started here."""
         found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                if os.readlink(f"/proc/{pid}/cwd").startswith(os.path.realpath(self.state)):
-                    found.append(int(pid))
-            except OSError:
-                pass
+        for base, folders, _ in os.walk("/sys/fs/cgroup"):
+            found += [os.path.join(base, f) for f in folders
+                      if any(f.startswith(f"restbench-{pid}-") for pid in self.pids)]
         return found
 
-    def kill_all(self, process):
+    def kill(self, process, with_signal=signal.SIGKILL):
+        """Ends it and waits until it has gone; it may have ended already."""
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.send_signal(with_signal)
+        return process.wait(120)
+
+
+def short_database_study(folder, state, **changes):
+    """The reference server over a private PostgreSQL: six cells of 0.3 s, one test in three writes."""
+    tests = {test["name"]: test for test in json.load(open(os.path.join(ROOT, "config", "quick.json"),
+                                                           encoding="utf-8"))["tests"]}
+    sql = {key: os.path.join(ROOT, "sql", f"{key}.sql") for key in ("schema", "seed", "reset", "checksum")}
+    study = Study(folder, {}, **{
+        "servers": ["c-reference"], "servers_folder": os.path.join(ROOT, "servers"), "rounds": 2, "seconds": 0.3,
+        "warmup": {"seconds": 0.1, "connections": 4}, "pool": 4,
+        "database": {"kind": "postgresql", "table": "clienti", "rows": 100000, **sql},
+        "tests": [tests[name] for name in ("ping", "select_1", "insert_100")], **changes})
+    study.state = state
+    return study
