@@ -9,6 +9,7 @@
 #include "results/compare.h"
 #include "study/duel.h"
 #include "study/interrupt.h"
+#include "target/pq.h"
 
 #define AT(field) offsetof(struct duel_options, field)
 #define RUN(field) offsetof(struct duel_options, run.field)
@@ -77,6 +78,7 @@ static int duel_main(int argc, char **argv)
                                    .run = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .argc = argc}};
     struct duel_outcome outcome = {0};
     struct err err = {0};
+    char *url = NULL;
     int operands, status;
 
     options.run.argv = text_realloc(NULL, (size_t)argc + 1, sizeof *options.run.argv);
@@ -90,6 +92,12 @@ static int duel_main(int argc, char **argv)
         return opts_exit(&err);
     case OPTS_OK:
         break;
+    }
+    if (options.run.database != NULL) {
+        /* Every user of the machine can read a command line. */
+        url = text_dup(options.run.database);
+        pq_hide_password((char *)options.run.database);
+        options.run.database = url;
     }
     check(&options, operands, &err);
     if (err.kind == ERR_NONE) {
@@ -106,6 +114,7 @@ static int duel_main(int argc, char **argv)
     status = err.kind != ERR_NONE ? opts_exit(&err) : outcome.failed;
     duel_outcome_free(&outcome);
     free(options.run.argv);
+    free(url);
     interrupt_raise();
     return status;
 }
