@@ -50,7 +50,8 @@ static int bundle_one(const char *csv, const struct bundle_args *args, struct er
     free(state);
     if (result != 0)
         return -1;
-    json_array_foreach(notes, i, note) log_line("note       %s", json_string_value(note));
+    json_array_foreach (notes, i, note)
+        log_line("note       %s", json_string_value(note));
     result = fsx_sha256_file(path, hex, err);
     if (result == 0)
         printf("%s  %s\n", hex, path);

@@ -44,7 +44,13 @@ static int add_named(struct bundle_writing *w, json_t *object, const char *key, 
     if (!fsx_exists(path)) {
         bundle_note(w, "%s, named in the configuration, is missing", path);
     } else {
+        const json_t *hashes = json_object_get(w->record->machine.doc.root, "study_files");
+        const char *measured = json_get_string(hashes, key);
         char *full = text_format("config/%s", member);
+        char hex[FSX_SHA256_SIZE];
+
+        if (measured != NULL && fsx_sha256_file(path, hex, err) == 0 && strcmp(hex, measured) != 0)
+            bundle_note(w, "%s has changed since the run", path);
 
         result = tarball_add_file(w->tarball, full, path, err);
         free(full);

@@ -70,7 +70,10 @@ machine["run"]["config"] = "config/study.json"
 machine["study"] = {"format": 1, "title": "made", "servers": ["row-0", "row-1"], "rounds": 3,
                     "contract": "schema.sql", "database": {"kind": "postgresql", "schema": "../sql/schema.sql"},
                     "tests": [{"name": "ping", "body": {"file": "böse datei.json"}}]}
-machine["study_sha256"] = sha256(json.dumps(machine["study"], separators=(",", ":"), ensure_ascii=False))
+machine["study_files"] = {"schema": sha256("CREATE TABLE t ();\n"), "contract": sha256("another one")}
+hashed = {key: value for key, value in machine["study"].items() if key != "rounds"}
+machine["study_sha256"] = sha256(json.dumps(hashed, separators=(",", ":"), ensure_ascii=False) +
+                                 "".join("\n" + digest for digest in machine["study_files"].values()))
 hash_0 = tree(os.path.join(SERVERS, "row-0"))
 for row, digest in zip(machine["rows"], (hash_0, "0" * 64)):
     row["build_hash"] = digest
@@ -85,6 +88,8 @@ t.is_(got.status, 0, "a run is bundled", got.err)
 with open(ARCHIVE, "rb") as file:
     t.is_(got.out, f"{sha256(file.read())}  {ARCHIVE}\n", "its hash and name are printed")
 t.has(got.err, "row-1: the folder", "a server that has changed since is named")
+t.ok("schema.sql has changed since the run" in got.err and got.err.count("changed since") == 1,
+     "a file of the configuration that has changed since is named", got.err)
 with tarfile.open(ARCHIVE) as tar:
     names = {name.split("/", 1)[1] for name in tar.getnames()}
 for name in ("README.txt", "SHA256SUMS", "bundle.json", "data/2026-11-30_no-auth.csv", "reports/2026-11-30_no-auth.md",
@@ -105,7 +110,7 @@ with open(os.path.join(ROOT, "bundle.json"), encoding="utf-8") as file:
     described = json.load(file)
 t.is_(described["rows"][0]["binary_sha256"], sha256("a binary"), "the binary's hash")
 t.is_(described["rows"][1]["binary_sha256"], None, "a binary that is gone has none")
-t.ok(len(described["lacks"]) == 1 and described["command"] == ["restbench", "run"], "what it lacks, and the command",
+t.ok(len(described["lacks"]) == 2 and described["command"] == ["restbench", "run"], "what it lacks, and the command",
      described)
 with open(os.path.join(ROOT, "config", "study.json"), encoding="utf-8") as file:
     study = json.load(file)
