@@ -22,7 +22,7 @@ OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
 UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
 PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
 
-.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean fuzz
+.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean fuzz microbench
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -58,12 +58,22 @@ $(BUILD)/tests/%: harness/tests/unit/%.c $(OBJECTS)
 # The page for browsers is part of the program (.incbin), which the compiler's own list of files does not know.
 $(BUILD)/results/report_html.o: $(wildcard harness/results/html/*)
 
--include $(BUILD)/simulate-compare.d $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
+-include $(BUILD)/microbench.d $(BUILD)/simulate-compare.d $(OBJECTS:.o=.d) $(BUILD)/main.d $(UNITS:=.d)
 
 deps:
 	@./deps build
 
 test-build: $(UNITS)
+
+# MICROBENCH='--benchmark_filter=answer --benchmark_repetitions=5'
+microbench: $(BUILD)/microbench
+	@$< $(MICROBENCH)
+
+$(BUILD)/microbench: harness/bench/microbench.cc $(OBJECTS)
+	@mkdir -p $(@D)
+	@echo '  CXX  $<'
+	@$(CXX) -std=c++17 $(OPTIMIZE) -Wall -Wextra -Werror -D_GNU_SOURCE -Iharness -MMD -MP $(LDFLAGS) -o $@ $< $(OBJECTS) \
+		-lbenchmark $(LDLIBS)
 
 test-unit: test-build
 	@harness/tests/run-units $(UNITS)

@@ -8,12 +8,7 @@ static void begin(struct worker *worker, struct conn *conn, int64_t intended_ns)
     worker->budget--;
     worker->open++;
     worker->tally->started++;
-    conn->request = plan->requests;
-    if (plan->order != NULL) {
-        conn->request += plan->order[worker->next_request];
-        if (++worker->next_request == plan->order_len)
-            worker->next_request = 0;
-    }
+    conn->request = request_next(plan->requests, plan->order, plan->order_len, &worker->next_request);
     conn->state = CONN_BUSY;
     conn->fresh = true;
     if (conn->tls != NULL) {

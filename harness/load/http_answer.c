@@ -117,10 +117,8 @@ static enum state line_begin(struct http_answer *answer, unsigned char c)
     if (!http_is_token(c))
         return malformed(answer, "a field name");
     answer->in_field = true;
-    answer->name_at = 0;
     /* Trailers frame nothing. */
-    answer->names = answer->in_trailers ? 0 : 7;
-    http_field_name_byte(answer, c);
+    http_field_name_begin(answer, answer->in_trailers ? 'x' : c);
     return NAME;
 }
 
@@ -297,13 +295,32 @@ static enum state field_byte(struct http_answer *answer, enum state state, unsig
 static const unsigned char *skip(const struct http_answer *answer, enum state state, const unsigned char *p,
                                  const unsigned char *end)
 {
-    if (state == VALUE && answer->field == HTTP_FIELD_OTHER)
+    if (state == REASON || (state == VALUE && answer->field == HTTP_FIELD_OTHER))
         while (p < end && http_is_value(*p))
             p++;
-    else if (state == NAME && answer->names == 0)
+    else if (state == NAME && answer->name == HTTP_FIELD_OTHER)
         while (p < end && http_is_token(*p))
             p++;
     return p;
+}
+
+static bool is_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The first line up to its code in one go where it is all there; what is odd about it is left to status_byte(). */
+static enum state read_status(struct http_answer *answer, const unsigned char **at, const unsigned char *end)
+{
+    const unsigned char *p = *at;
+
+    if (answer->at != 0 || end - p < 12 || memcmp(p, "HTTP/1.", 7) != 0 || !is_digit(p[7]) || p[8] != ' ' ||
+        p[9] == '0' || !is_digit(p[9]) || !is_digit(p[10]) || !is_digit(p[11]))
+        return VERSION;
+    answer->minor = (unsigned char)(p[7] - '0');
+    answer->status = (uint16_t)((p[9] - '0') * 100 + (p[10] - '0') * 10 + (p[11] - '0'));
+    *at = p + 12;
+    return STATUS_END;
 }
 
 /*
@@ -318,6 +335,8 @@ static enum state read_section(struct http_answer *answer, enum state state, con
     unsigned char section = answer->section;
     uint64_t sum;
 
+    if (state == VERSION)
+        state = read_status(answer, &p, end);
     while (p < end && answer->section == section && state != MALFORMED) {
         p = skip(answer, state, p, end);
         if (p == end)

@@ -61,7 +61,7 @@ struct http_answer {
     uint8_t at;        /* bytes of the version or of the status read */
     uint8_t field;     /* which field the line is; see http_field.h */
     uint8_t name_at;   /* bytes of its name read */
-    uint8_t names;     /* fields that the name may still become */
+    uint8_t name;      /* the field that its name may still become */
     uint8_t value;     /* state inside its value */
     uint8_t token_at;  /* bytes of a token of the value read */
     uint8_t tokens;    /* tokens that it may still become */

@@ -12,9 +12,10 @@ const unsigned char http_byte_class[256] = {
     ['a' ... 'z'] = T, ['{'] = V,         ['|'] = T,  ['}'] = V,  ['~'] = T, [0x80 ... 0xff] = V,
 };
 
-/* In the order of enum http_field, without OTHER. */
-static const char names[3][18] = {"content-length", "transfer-encoding", "connection"};
-static const unsigned char name_lengths[3] = {14, 17, 10};
+/* In the order of enum http_field. */
+static const char names[4][18] = {"", "content-length", "transfer-encoding", "connection"};
+static const unsigned char name_lengths[4] = {0, 14, 17, 10};
+#define COMMON 3 /* bytes that content-length and connection begin with */
 
 enum { TOKEN_CLOSE = 1, TOKEN_KEEP_ALIVE = 2, TOKEN_CHUNKED = 4 };
 static const char tokens[3][12] = {"close", "keep-alive", "chunked"};
@@ -34,22 +35,27 @@ static unsigned char lower(unsigned char c)
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
+void http_field_name_begin(struct http_answer *answer, unsigned char c)
+{
+    c = lower(c);
+    answer->name = c == 'c' ? HTTP_FIELD_LENGTH : c == 't' ? HTTP_FIELD_CODING : HTTP_FIELD_OTHER;
+    answer->name_at = 1;
+}
+
 void http_field_name_byte(struct http_answer *answer, unsigned char c)
 {
-    if (answer->names == 0)
-        return;
-    for (unsigned i = 0; i < 3; i++)
-        if (answer->name_at >= name_lengths[i] || names[i][answer->name_at] != (char)lower(c))
-            answer->names &= (unsigned char)~(1U << i);
-    answer->name_at++;
+    c = lower(c);
+    if (answer->name == HTTP_FIELD_LENGTH && answer->name_at == COMMON && c == 'n')
+        answer->name = HTTP_FIELD_CONNECTION;
+    if (answer->name_at < name_lengths[answer->name] && names[answer->name][answer->name_at] == (char)c)
+        answer->name_at++;
+    else
+        answer->name = HTTP_FIELD_OTHER;
 }
 
 void http_field_name_end(struct http_answer *answer)
 {
-    answer->field = HTTP_FIELD_OTHER;
-    for (unsigned i = 0; i < 3; i++)
-        if ((answer->names & (1U << i)) != 0 && answer->name_at == name_lengths[i])
-            answer->field = (unsigned char)(HTTP_FIELD_LENGTH + i);
+    answer->field = answer->name_at == name_lengths[answer->name] ? answer->name : HTTP_FIELD_OTHER;
     answer->value = BEFORE;
     answer->coding_seen |= answer->field == HTTP_FIELD_CODING;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "load/url.h"
@@ -48,6 +49,20 @@ int request_headers_add(struct request_headers *headers, const char *name, const
 /* True when a header Connection holds the token close. */
 bool request_headers_ask_close(const struct request_headers *headers);
 void request_headers_free(struct request_headers *headers);
+
+/* The next of many requests in the order given (indices, `len` of them, round and round); NULL: there is only one. */
+static inline const struct request *request_next(const struct request *requests, const uint32_t *order, size_t len,
+                                                 size_t *next)
+{
+    const struct request *request = requests;
+
+    if (order != NULL) {
+        request += order[*next];
+        if (++*next == len)
+            *next = 0;
+    }
+    return request;
+}
 
 int request_build(const struct url *url, const struct request_spec *spec, struct request *request, struct err *err);
 void request_free(struct request *request);
