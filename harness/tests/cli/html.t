@@ -39,6 +39,11 @@ MARKS = """(id) => { const chart = Chart.getChart(id), canvas = document.getElem
   const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   let drawn = 0; for (let i = 3; i < pixels.length; i += 4) drawn += pixels[i] > 0;
   return [chart.data.datasets.reduce((n, set) => n + set.data.length, 0), drawn]; }"""
+# How many of the rounds' points lie inside the chart: an axis that is not there puts them elsewhere.
+POINTS = """(id) => { const chart = Chart.getChart(id), area = chart.chartArea;
+  const set = chart.data.datasets.findIndex((item) => item.type === "scatter");
+  return chart.getDatasetMeta(set).data.filter((point) => point.x >= area.left && point.x <= area.right + 1 &&
+    point.y > area.top && point.y < area.bottom).length; }"""
 ROWS = "[...document.querySelectorAll('#table-limits tbody tr')].map((tr) => tr.cells[0].textContent)"
 
 
@@ -61,6 +66,8 @@ with browser.Browser() as page:
     for name in ALL:
         points, drawn = page.evaluate(f"({MARKS})({name!r})")
         t.ok(points >= len(HOSTILE) and drawn > 1000, f"{name} has marks", f"{points} points, {drawn} pixels")
+    for name in ("chart-rate", "chart-p99"):
+        t.is_(page.evaluate(f"({POINTS})({name!r})"), 3 * len(HOSTILE), f"{name}: every round is a point on its bar")
     t.is_(sorted(page.evaluate(ROWS)), sorted(HOSTILE), "titles are shown as they are")
     t.is_(page.evaluate("document.querySelectorAll('main b, main i, main img').length"), 0, "and never as markup")
     t.has(page.evaluate("document.getElementById('counts').textContent"), "1 mark: steal 1", "marks are counted on the first screen")
@@ -114,6 +121,7 @@ with browser.Browser() as page:
     t.ok(fits(page), "on a phone nothing is wider than the screen")
     pictures(page, "phone")
     page.resize(1000, 1400)
+    page.media("dark")
     page.media("dark", "print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     t.is_(page.evaluate("[getComputedStyle(document.body).backgroundColor, Chart.getChart('chart-rate').options.color].join()"),
