@@ -160,11 +160,15 @@ static int report_main(int argc, char **argv)
     if (err.kind != ERR_NONE)
         return opts_exit(&err);
     records = text_alloc((size_t)operands * sizeof *records);
-    for (; result == 0 && opened < (size_t)operands; opened += result == 0) {
-        result = record_open(argv[opened + 1], &records[opened], &err);
+    for (int i = 1; result == 0 && i <= operands; i++) {
+        if (operands > 1 && record_is_calibration(argv[i])) /* data/... .csv names them too */
+            continue;
+        result = record_open(argv[i], &records[opened], &err);
         if (result == 0)
-            warn(&records[opened]);
+            warn(&records[opened++]);
     }
+    if (result == 0 && opened == 0)
+        result = err_set(&err, "report: only calibration files were given");
     if (result == 0)
         result = report(&args, records, opened, &err);
     for (size_t i = 0; i < opened; i++)

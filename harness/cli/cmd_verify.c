@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "results/bundle.h"
+#include "results/record.h"
 #include "results/verify.h"
 
 static int verify_main(int argc, char **argv);
@@ -33,10 +34,11 @@ static int verify_one(const char *csv, uint64_t *faults, struct err *err)
         (void)fputs(text_string(&verify.text), stdout);
         if (verify.faults > VERIFY_SHOWN)
             printf("%s: and %llu more\n", csv, (unsigned long long)(verify.faults - VERIFY_SHOWN));
-        printf("%s: %llu cells%s%s%s, %llu fault%s\n", csv, (unsigned long long)verify.cells,
-               verify.details ? ", details" : "", verify.machine ? ", machine" : "",
-               verify.details || verify.machine ? "" : " (a lone CSV)", (unsigned long long)verify.faults,
-               verify.faults == 1 ? "" : "s");
+        printf("%s: %llu %s%s%s%s, %llu fault%s\n", csv, (unsigned long long)verify.cells,
+               record_is_calibration(csv) ? "calibrations" : "cells", verify.details ? ", details" : "",
+               verify.machine ? ", machine" : "",
+               verify.details || verify.machine || record_is_calibration(csv) ? "" : " (a lone CSV)",
+               (unsigned long long)verify.faults, verify.faults == 1 ? "" : "s");
     }
     verify_free(&verify);
     return result;

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/fsx.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "machine/child.h"
 #include "results/charts.h"
@@ -118,21 +117,6 @@ static void close_page(struct page *page)
     free(page->no_charts);
 }
 
-/* The run's own, else that of its day: `restbench ceiling` with and without a CSV. The caller's. */
-static char *ceiling_of(const char *csv)
-{
-    char *path = record_beside(csv, "_ceiling.json");
-    char *dir;
-
-    if (fsx_exists(path))
-        return path;
-    free(path);
-    dir = fsx_dirname(csv);
-    path = text_format("%s/%.10s_ceiling.json", dir, fsx_basename(csv));
-    free(dir);
-    return path;
-}
-
 static void write_page(const struct page *page, const char *html, struct text *text)
 {
     const struct report_md_chart charts[CHARTS] = {
@@ -140,22 +124,13 @@ static void write_page(const struct page *page, const char *html, struct text *t
         {page->files[CHART_CPU], "CPU per request: server user, server kernel, PostgreSQL"},
         {page->files[CHART_LATENCY], "latency by percentile"},
     };
-    struct report_md_extras extras = {.charts = charts,
-                                      .chart_count = CHARTS,
-                                      .no_charts = page->no_charts,
-                                      .html = html,
-                                      .published = page->published};
-    char *path = ceiling_of(page->record->csv);
-    struct json_doc ceiling = {0};
-    struct err err = {0};
+    const struct report_md_extras extras = {.charts = charts,
+                                            .chart_count = CHARTS,
+                                            .no_charts = page->no_charts,
+                                            .html = html,
+                                            .published = page->published};
 
-    if (fsx_exists(path) && json_doc_load(path, &ceiling, &err) == 0)
-        extras.ceiling = ceiling.root;
-    else if (err.text[0] != '\0')
-        log_line("ceiling    %s", err.text);
     report_md_write(page->record, &extras, text);
-    json_doc_free(&ceiling);
-    free(path);
 }
 
 static int write_html(const struct page *pages, size_t count, const char *path, struct err *err)

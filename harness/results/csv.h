@@ -96,6 +96,8 @@ int csv_open(const char *path, struct csv_reader *reader, struct err *err);
 /* 1: a line; 0: the end; -1: a fault. */
 int csv_next(struct csv_reader *reader, struct csv_line *line, struct err *err);
 void csv_close(struct csv_reader *reader);
+/* True for the form 2026-11-30T12:34:56Z. */
+bool csv_is_utc(const struct field *field);
 /* err_set with file:line:column and name of a field of the line read last in front. Returns -1. */
 int csv_fault(const struct csv_reader *reader, size_t column, struct err *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -56,7 +56,7 @@ static int read_key(const struct csv_reader *reader, size_t i, int64_t *value, s
     return 0;
 }
 
-static bool is_utc(const struct field *field)
+bool csv_is_utc(const struct field *field)
 {
     static const char form[] = "0000-00-00T00:00:00Z";
     const char *c = field->data;
@@ -79,7 +79,7 @@ static int read_utc(const struct csv_reader *reader, size_t i, const char **valu
     const struct field *field = &reader->field[i];
 
     *value = field->data;
-    if (is_utc(field))
+    if (csv_is_utc(field))
         return 0;
     if (strcmp(field->data, csv_columns[i].name) == 0)
         return csv_fault(reader, i, err, "expected a time, found a second header; were two files joined?");

@@ -198,36 +198,29 @@ const struct evidence_group *evidence_of(const struct evidence *evidence, const 
     return evidence->groups != NULL && evidence->groups[index].count > 0 ? &evidence->groups[index] : NULL;
 }
 
-static void add_pct(struct text *text, const char *before, double pct)
+static void add_pct(struct text *text, const char *before, double pct, const char *unit)
 {
     text_add(text, before);
     if (isnan(pct))
         text_add(text, "unknown");
     else
-        text_addf(text, "%.0f %%", pct);
+        text_addf(text, "%.0f%s", pct, unit);
 }
 
 void evidence_add_verdict(const struct evidence_group *group, struct text *text)
 {
-    switch (group->limit) {
-    case EVIDENCE_GENERATOR:
-        add_pct(text, "generator (", group->shares[EVIDENCE_GENERATOR_PCT]);
-        break;
-    case EVIDENCE_DATABASE:
-        add_pct(text, "database (waits ", group->shares[EVIDENCE_WAIT_PCT]);
-        add_pct(text, ", CPU ", group->shares[EVIDENCE_DATABASE_PCT]);
-        break;
-    case EVIDENCE_SERVER:
-        add_pct(text, "server (CPU ", group->shares[EVIDENCE_SERVER_PCT]);
-        break;
-    case EVIDENCE_LATENCY:
-        add_pct(text, "latency (server ", group->shares[EVIDENCE_SERVER_PCT]);
-        if (!isnan(group->shares[EVIDENCE_DATABASE_PCT]))
-            add_pct(text, ", database ", group->shares[EVIDENCE_DATABASE_PCT]);
-        break;
-    case EVIDENCE_UNKNOWN:
-    case EVIDENCE_LIMITS:
+    if (group->limit == EVIDENCE_UNKNOWN)
         return;
+    text_addf(text, "%s (", evidence_limit_names[group->limit]);
+    if (group->limit == EVIDENCE_GENERATOR) {
+        add_pct(text, "its CPU ", group->shares[EVIDENCE_GENERATOR_PCT], " %");
+    } else {
+        if (group->limit == EVIDENCE_DATABASE)
+            add_pct(text, "waits ", group->shares[EVIDENCE_WAIT_PCT], " %");
+        add_pct(text, group->limit == EVIDENCE_DATABASE ? ", CPU " : "CPU ", group->shares[EVIDENCE_SHARED_PCT], " %");
+        add_pct(text, ": server ", group->shares[EVIDENCE_SERVER_PCT], "");
+        if (!isnan(group->shares[EVIDENCE_DATABASE_PCT]))
+            add_pct(text, ", db ", group->shares[EVIDENCE_DATABASE_PCT], "");
     }
     text_add_char(text, ')');
 }

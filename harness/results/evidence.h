@@ -73,8 +73,7 @@ struct cells_group *evidence_group(const struct cells *cells, const struct detai
 /* NULL when nothing is known of the group. */
 const struct evidence_group *evidence_of(const struct evidence *evidence, const struct cells *cells,
                                          const struct cells_group *group);
-/* "server (CPU 78 %)", "database (waits 62 %, CPU 51 %)": each side's share of the CPUs they have in common; "" when
- * unknown. */
+/* "server (CPU 97 %: server 78, db 15)": how busy the CPUs in common were, and each side's share; "" when unknown. */
 void evidence_add_verdict(const struct evidence_group *group, struct text *text);
 
 #endif

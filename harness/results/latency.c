@@ -13,8 +13,7 @@ static bool is_rising(const json_t *histogram)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(histogram, i, item)
-    {
+    json_array_foreach (histogram, i, item) {
         const json_t *upper = json_array_get(item, 0);
 
         if (!json_is_number(upper) || !json_is_number(json_array_get(item, 1)) || json_number_value(upper) <= before ||

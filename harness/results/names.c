@@ -58,8 +58,7 @@ void names_from_installed(struct names *names)
 
     if (load_installed("config/study.json", &doc) != 0)
         return;
-    json_array_foreach(json_object_get(doc.root, "tests"), i, item)
-    {
+    json_array_foreach (json_object_get(doc.root, "tests"), i, item) {
         const char *name = json_get_string(item, "name");
         const char *title = json_get_string(item, "title");
 
@@ -67,8 +66,7 @@ void names_from_installed(struct names *names)
             add_test(names, name, title != NULL && text_is_title(title) ? title : name,
                      !json_is_false(json_object_get(item, "database")));
     }
-    json_array_foreach(json_object_get(doc.root, "servers"), i, item)
-    {
+    json_array_foreach (json_object_get(doc.root, "servers"), i, item) {
         if (json_is_string(item))
             add_server(names, json_string_value(item));
     }

@@ -134,8 +134,7 @@ static bool is_listed(const json_t *list, const char *title)
     bool found = false;
     size_t i;
 
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach (list, i, item) {
         found |= json_is_string(item) && strcmp(json_string_value(item), key) == 0;
     }
     free(key);
@@ -241,8 +240,7 @@ json_t *published_conclude(const struct record *record, const struct published *
     const json_t *item;
     size_t i;
 
-    json_array_foreach(json_object_get(published->conclusions.root, "conclusions"), i, item)
-    {
+    json_array_foreach (json_object_get(published->conclusions.root, "conclusions"), i, item) {
         struct question question = {.record = record, .json = item, .phase = conclude_phase(record)};
         const json_t *modes = json_object_get(item, "modes");
         json_t *conclusion;

@@ -62,8 +62,7 @@ static void write_table(const json_t *table, struct text *text)
         text_add_double(text, spearman, 2);
     text_add(text, "\n\n| server | published | here | ratio published | ratio here | rank published | rank here |\n"
                    "|---|---|---|---|---|---|---|\n");
-    json_array_foreach(json_object_get(table, "rows"), i, row)
-    {
+    json_array_foreach (json_object_get(table, "rows"), i, row) {
         text_add(text, "| ");
         markdown_add(text, json_get_string(row, "row"));
         text_add(text, " |");
@@ -82,8 +81,7 @@ static void write_conclusions(const json_t *conclusions, struct text *text)
     size_t held = 0, decided = 0, i;
     const json_t *item;
 
-    json_array_foreach(conclusions, i, item)
-    {
+    json_array_foreach (conclusions, i, item) {
         const char *outcome = json_get_string(item, "outcome");
 
         held += outcome != NULL && strcmp(outcome, "holds") == 0;
@@ -92,8 +90,7 @@ static void write_conclusions(const json_t *conclusions, struct text *text)
     text_addf(text, "\n%zu of %zu conclusions can be decided from this run; %zu hold.\n\n", decided,
               json_array_size(conclusions), held);
     text_add(text, "| the study's conclusion | here | because |\n|---|---|---|\n");
-    json_array_foreach(conclusions, i, item)
-    {
+    json_array_foreach (conclusions, i, item) {
         text_add(text, "| ");
         markdown_add(text, json_get_string(item, "text") != NULL ? json_get_string(item, "text") : "");
         text_addf(text, " | %s | ", json_get_string(item, "outcome"));
@@ -107,8 +104,7 @@ static void write_list(const char *heading, const json_t *list, struct text *tex
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach (list, i, item) {
         text_add(text, i == 0 ? heading : "; ");
         markdown_add(text, json_string_value(item));
     }
@@ -128,8 +124,7 @@ void published_write(const json_t *comparison, struct text *text)
     write_list("\nOnly in the study: ", json_object_get(comparison, "only_published"), text);
     write_list("\nOnly here: ", json_object_get(comparison, "only_here"), text);
     write_conclusions(json_object_get(comparison, "conclusions"), text);
-    json_array_foreach(json_object_get(comparison, "tables"), i, table)
-    {
+    json_array_foreach (json_object_get(comparison, "tables"), i, table) {
         write_table(table, text);
     }
 }

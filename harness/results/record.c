@@ -18,6 +18,17 @@ char *record_beside(const char *csv, const char *suffix)
     return text_format("%.*s%s", (int)stem_of(csv), csv, suffix);
 }
 
+bool record_is_calibration(const char *csv)
+{
+    static const char *const ends[] = {"_calibration_before.csv", "_calibration_after.csv"};
+    size_t len = strlen(csv);
+
+    for (size_t i = 0; i < 2; i++)
+        if (len > strlen(ends[i]) && strcmp(csv + len - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
 static char *existing(const char *csv, const char *suffix)
 {
     char *path = record_beside(csv, suffix);
@@ -59,6 +70,23 @@ static void mark_rounds(struct record *record)
     }
 }
 
+/* The run's own, else that of its day: `restbench ceiling` with and without a CSV. */
+static int load_ceiling(struct record *record, struct err *err)
+{
+    char *dir = fsx_dirname(record->csv);
+    char *paths[2] = {record_beside(record->csv, "_ceiling.json"),
+                      text_format("%s/%.10s_ceiling.json", dir, record->name)};
+    int result = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (result == 0 && record->ceiling.root == NULL && fsx_exists(paths[i]))
+            result = json_doc_load(paths[i], &record->ceiling, err);
+        free(paths[i]);
+    }
+    free(dir);
+    return result;
+}
+
 static int load(struct record *record, struct err *err)
 {
     if (record->machine_path != NULL) {
@@ -75,7 +103,9 @@ static int load(struct record *record, struct err *err)
     record->rounds = record->machine.rounds > 0 ? (uint32_t)record->machine.rounds : record->cells.round_count;
     mark_rounds(record);
     record->drift_pct = json_get_number(json_object_get(record->machine.doc.root, "calibration"), "drift_pct");
-    return record->details != NULL ? evidence_read(record->details, &record->cells, &record->evidence, err) : 0;
+    if (record->details != NULL && evidence_read(record->details, &record->cells, &record->evidence, err) != 0)
+        return -1;
+    return load_ceiling(record, err);
 }
 
 int record_open(const char *csv, struct record *record, struct err *err)
@@ -100,6 +130,7 @@ void record_close(struct record *record)
     cells_free(&record->cells);
     names_free(&record->names);
     machine_file_free(&record->machine);
+    json_doc_free(&record->ceiling);
     free(record->csv);
     free(record->name);
     free(record->details);

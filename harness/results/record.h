@@ -30,13 +30,16 @@ struct record {
     struct names names;
     struct cells cells;
     struct evidence evidence;
-    double drift_pct; /* of the machine, between the calibrations before and after; NaN: not known */
-    uint32_t rounds;  /* planned; without machine.json the highest number found */
+    double drift_pct;        /* of the machine, between the calibrations before and after; NaN: not known */
+    struct json_doc ceiling; /* what the database alone does, of this run or its day; root NULL: not measured */
+    uint32_t rounds;         /* planned; without machine.json the highest number found */
 };
 
 int record_open(const char *csv, struct record *record, struct err *err);
 void record_close(struct record *record);
 
+/* True for DATE_calibration_before.csv and _after.csv, which lie in the same folder and hold no measurements. */
+bool record_is_calibration(const char *csv);
 /* X.csv and "_details.jsonl" give "X_details.jsonl"; the caller's. */
 char *record_beside(const char *csv, const char *suffix);
 const char *record_test_title(const struct record *record, uint32_t test);

@@ -57,8 +57,7 @@ static json_t *evidence_of_line(const struct details_line *line)
     const json_t *second;
     size_t i;
 
-    json_array_foreach(json_object_get(own, "per_second"), i, second)
-    {
+    json_array_foreach (json_object_get(own, "per_second"), i, second) {
         (void)json_array_append_new(seconds, json_number(json_get_number(second, "ok"), 0));
     }
     json_put(copy, "seconds", seconds);

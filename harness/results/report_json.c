@@ -267,6 +267,7 @@ json_t *report_json_run(const struct record *record, const struct latency *laten
     json_put(run, "database", copy_of(record, "database"));
     json_put(run, "study", copy_of(record, "study"));
     json_put(run, "notes", copy_of(record, "notes"));
+    json_put(run, "ceiling", record->ceiling.root != NULL ? json_deep_copy(record->ceiling.root) : json_null());
     json_put(run, "tests", tests_of(record));
     for (uint32_t i = 0; i < cells->phase_count; i++)
         (void)json_array_append_new(phases, json_integer(cells->phases[i]));

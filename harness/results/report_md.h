@@ -20,7 +20,6 @@ struct report_md_extras {
     size_t chart_count;
     const char *no_charts;   /* why some are missing; NULL: none is */
     const char *html;        /* file of the page for browsers beside this one; NULL: none */
-    const json_t *ceiling;   /* X_ceiling.json: what the database alone does; NULL: not measured */
     const json_t *published; /* the comparison with the study; NULL: none was asked for */
 };
 

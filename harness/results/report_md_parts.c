@@ -29,8 +29,7 @@ static void add_object(const char *prefix, const json_t *object, struct text *te
     const json_t *value;
     const char *key;
 
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach ((json_t *)object, key, value) {
         char *name = text_format("%s%s%s", prefix, prefix[0] != '\0' ? "." : "", key);
 
         if (json_is_object(value)) {
@@ -46,17 +45,16 @@ static void add_object(const char *prefix, const json_t *object, struct text *te
     }
 }
 
-void report_md_write_ceiling(const struct record *record, const json_t *ceiling, struct text *text)
+void report_md_write_ceiling(const struct record *record, struct text *text)
 {
-    const json_t *tests = json_object_get(ceiling, "tests");
+    const json_t *tests = json_object_get(record->ceiling.root, "tests");
     const char *heading = "\n## What the database alone can do\n\n"
                           "PostgreSQL on the same CPUs, driven by pgbench with the same statements.\n\n"
                           "| test | transactions/s of pgbench | fastest server | of the ceiling |\n|---|---|---|---|\n";
     const json_t *item;
     size_t i;
 
-    json_array_foreach(tests, i, item)
-    {
+    json_array_foreach (tests, i, item) {
         const char *name = json_get_string(item, "name");
         uint32_t test = name != NULL ? intern_find(&record->cells.tests, name) : INTERN_NONE;
         double most = json_get_number(item, "transactions_per_s");
@@ -91,8 +89,7 @@ static void add_versions(const json_t *versions, struct text *text)
     const char *separator = "";
     const char *key;
 
-    json_object_foreach((json_t *)versions, key, value)
-    {
+    json_object_foreach ((json_t *)versions, key, value) {
         text_add(text, separator);
         separator = ", ";
         markdown_add(text, key);
@@ -158,8 +155,7 @@ static void add_command(const struct record *record, struct text *text)
     if (json_array_size(command) == 0)
         return;
     text_add(text, "- Repeat it: `");
-    json_array_foreach(command, i, word)
-    {
+    json_array_foreach (command, i, word) {
         const char *string = json_string_value(word);
 
         text_add(text, i > 0 ? " " : "");

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "results/record.h"
 
-void report_md_write_ceiling(const struct record *record, const json_t *ceiling, struct text *text);
+void report_md_write_ceiling(const struct record *record, struct text *text);
 void report_md_write_rows(const struct record *record, struct text *text);
 void report_md_write_machine(const struct record *record, struct text *text);
 void report_md_write_reading(const struct record *record, struct text *text);

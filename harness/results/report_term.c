@@ -204,7 +204,7 @@ static void write_test(const struct sheet *sheet, uint32_t test, uint32_t phase)
 /* Titles get what the other columns leave, at least 16 columns. */
 static size_t name_width_of(const struct record *record, int width)
 {
-    size_t verdict = record->evidence.groups != NULL ? 32 : 0;
+    size_t verdict = record->evidence.groups != NULL ? 44 : 0;
     size_t others = 2 + RATE_WIDTH + 6 + BAR_WIDTH + 3 * FIGURE_WIDTH + verdict;
     size_t room = (size_t)width > others + 16 ? (size_t)width - others : 16;
     size_t longest = 0;

@@ -37,7 +37,7 @@ int verify_run(const char *csv, struct verify *verify, struct err *err)
 
     verify->details = fsx_exists(details);
     verify->machine = fsx_exists(machine);
-    result = verify_csv(csv, verify, err);
+    result = record_is_calibration(csv) ? verify_calibration(csv, verify, err) : verify_csv(csv, verify, err);
     if (result == 0 && verify->details)
         result = verify_details(details, verify, err);
     if (result == 0 && verify->machine)

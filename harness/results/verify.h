@@ -8,7 +8,8 @@
  *
  * Of the CSV: columns, ranges, sums, order of time, one line a cell, the rate against its answers. Of the details:
  * p50 <= p99 <= max, identities of the generator, the same figures as the CSV. Of machine.json: the hash of the
- * configuration, and that a complete run holds every cell. What a lone CSV cannot show is not asked of it.
+ * configuration, and that a complete run holds every cell. Calibration files, by their name, have their own form. What
+ * a lone CSV cannot show is not asked of it.
  */
 #ifndef RESULTS_VERIFY_H
 #define RESULTS_VERIFY_H
@@ -48,6 +49,7 @@ void verify_free(struct verify *verify);
 
 /* For the parts of verify_run(). */
 int verify_csv(const char *csv, struct verify *verify, struct err *err);
+int verify_calibration(const char *path, struct verify *verify, struct err *err);
 int verify_details(const char *path, struct verify *verify, struct err *err);
 void verify_machine(const char *path, const char *csv, struct verify *verify);
 /* `file` NULL: the text says where. `line` 0: no line. */

@@ -77,6 +77,7 @@ function drawHead() {
   byId("counts").replaceChildren(
     element("li", `${measured} servers, ${run.cells.length} medians`),
     element("li", marks ? `${marks} ${marks === 1 ? "mark" : "marks"}: ${run.marks.map((mark) => `${mark.name} ${mark.count}`).join(", ")}` : "no marks", marks ? "warn" : ""),
+    ...(run.drift_pct !== null && Math.abs(run.drift_pct) > 5 ? [element("li", `the machine's speed changed by ${number(run.drift_pct, 1)} %`, "warn")] : []),
     element("li", failed ? `${failed} planned and not measured` : "nothing planned is missing", failed ? "bad" : ""));
 }
 
@@ -202,7 +203,7 @@ function drawRest() {
   const run = theRun();
   const marks = run.marks.map((mark) => {
     const part = element("div");
-    const where = mark.cells.slice(0, 40).map((cell) => `${cell.row}, ${testTitle(cell.test)}, ${cell.connections} connections${cell.round ? `, round ${cell.round}` : ""}${cell.value === null ? "" : `: ${number(cell.value, 2)} ${mark.unit}`}`);
+    const where = mark.cells.slice(0, 40).map((cell) => `${cell.row ? `${cell.row}, ${testTitle(cell.test)}, ${cell.connections} connections` : "the whole run"}${cell.round ? `, round ${cell.round}` : ""}${cell.value === null ? "" : `: ${number(cell.value, 2)} ${mark.unit}`}`);
     part.append(element("h3", `[${mark.sign}] ${mark.name}`), element("p", `${mark.sentence}${mark.threshold === null ? "" : ` (threshold ${mark.threshold} ${mark.unit})`}. ${mark.forbids_bold ? "Its figures are never the best of a column." : ""}`));
     const list = element("ul");
     list.append(...where.map((text) => element("li", text)));
@@ -236,7 +237,7 @@ function drawRest() {
   byId("study").hidden = !run.study;
   byId("study").querySelector("pre").textContent = JSON.stringify(run.study, null, 2);
   const raw = byId("raw");
-  raw.replaceChildren("Raw data: ", element("code", run.csv));
+  raw.replaceChildren(ceilingText(), "Raw data: ", element("code", run.csv));
   if (run.run && Array.isArray(run.run.command)) raw.append(" · repeat: ", element("code", run.run.command.join(" ")));
   raw.append(" · check: ", element("code", `restbench verify ${run.csv}`));
 }
@@ -268,6 +269,14 @@ function drawPublished() {
     { key: "rankHere", title: "rank here", kind: "number", digits: 0, value: (item) => item.rank },
     { key: "spearman", title: "rank correlation", kind: "number", digits: 2, value: (item) => item.table.spearman },
   ], items.filter((item) => !item.table.test || (item.table.test === state.test && !state.hidden.has(item.row))), state.published, drawPublished, null);
+}
+
+/* What PostgreSQL alone does with the same statements, and how near the fastest server comes. */
+function ceilingText() {
+  const ceiling = theRun().ceiling && Array.isArray(theRun().ceiling.tests) ? theRun().ceiling.tests.find((test) => test.name === state.test) : null;
+  const rates = shownCells(false).map((cell) => cell.requests_per_s.median).filter((value) => value !== null);
+  if (!ceiling || !ceiling.transactions_per_s || rates.length === 0) return "";
+  return `PostgreSQL alone does ${number(ceiling.transactions_per_s, 0)}/s here; the fastest server reaches ${number(100 * Math.max(...rates) / ceiling.transactions_per_s, 0)} % of it. `;
 }
 
 function openEvidence(cell) {

@@ -68,6 +68,13 @@ faulty("only a header", lone("a.csv", LINES[:1]), "nothing was measured")
 faulty("another header", lone("a.csv", ["a,b"] + LINES[1:]), "a.csv:1:1: expected the header")
 faulty("the day of the name", lone("2026-12-01_x.csv", LINES), "2026-12-01_x.csv:2: utc is before the day")
 
+# Calibration files, which a pattern such as data/*.csv names too.
+calibration = lone("2026-11-30_calibration_before.csv", ["utc,processes,ms", "2026-11-30T12:00:00Z,1,210.3", "2026-11-30T12:00:00Z,4,800.1"])
+t.is_(t.run("verify", calibration).status, 0, "a calibration file is clean")
+faulty("a calibration file that was edited", lone("2026-11-30_calibration_after.csv", ["utc,processes,ms", "2026-11-30T12:00:00Z,1,-5"]),
+       "calibration_after.csv:2: expected a number")
+t.is_(t.run("report", "--tables", GOLDEN, calibration).status, 0, "and a report of all files leaves it out")
+
 # A whole run.
 CELLS, MACHINE = run_files.make()
 path = run_files.write(t.folder, CELLS, MACHINE)
