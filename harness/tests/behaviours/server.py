@@ -13,6 +13,7 @@ The file (or the "server" object in it) is the plan:
     deaf             true: connections stay in the listener's queue until the end
     listen_for       connections to accept before the listener is closed (later ones are refused)
     receive_buffer, send_buffer        sizes of the kernel's buffers in bytes
+    tls              [certificate file, key file]: TLS, each piece a record of its own, ended by close_notify
 
 Text is sent as Latin-1, so that "\\u00ff" is the byte 255. The request's body is read and dropped after the steps
 unless a step did it earlier; what the steps leave open takes the next request.
@@ -22,6 +23,7 @@ import json
 import os
 import select
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -78,6 +80,7 @@ class Connection:
     def __init__(self, sock, plan, counts, number, stop_listening):
         self.sock, self.plan, self.counts, self.number = sock, plan, counts, number
         self.stop_listening = stop_listening
+        self.tls = None
         self.buffer = b""
         self.request = 0
         self.total = 0
@@ -120,7 +123,7 @@ class Connection:
     def send(self, data):
         if not self.answered and self.request:
             self.answered = True
-            if self.body_left == 0 and (self.buffer or select.select([self.sock], [], [], 0)[0]):
+            if self.tls is None and self.body_left == 0 and (self.buffer or select.select([self.sock], [], [], 0)[0]):
                 self.look_ahead()
         self.sock.sendall(data)
 
@@ -146,8 +149,25 @@ class Connection:
             if not self.sock.recv(1 << 20):
                 break
 
+    def start_tls(self, context):
+        self.sock.settimeout(HOLD_S)
+        self.tls = context
+        self.sock = context.wrap_socket(self.sock, server_side=True, suppress_ragged_eofs=True)
+        self.sock.settimeout(None)
+
+    def end_tls(self):
+        """Says that no more will come, without waiting for the peer to say so."""
+        if self.tls:
+            self.sock.setblocking(False)
+            try:
+                self.sock.unwrap()
+            except (ssl.SSLError, OSError):
+                pass
+
     def close(self, reset=False):
-        if reset:
+        if not reset:
+            self.end_tls()
+        else:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
         raise Ended
@@ -219,8 +239,10 @@ class Connection:
         except (Ended, OSError):
             pass
 
-    def serve(self):
+    def serve(self, context=None):
         try:
+            if context:
+                self.start_tls(context)
             for step in self.plan.get("accept", []):
                 self.step(*step)
             while True:
@@ -239,6 +261,10 @@ class Connection:
 class Server:
     def __init__(self, plan):
         self.plan, self.counts, self.threads = plan, Counts(), []
+        self.context = None
+        if "tls" in plan:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*plan["tls"])
         address = plan.get("address", "127.0.0.1")
         self.listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -266,7 +292,7 @@ class Server:
         connection = Connection(sock, self.plan, self.counts, number, self.stop_listening)
         if number == self.plan.get("listen_for"):
             self.stop_listening()
-        thread = threading.Thread(target=connection.serve, daemon=True)
+        thread = threading.Thread(target=connection.serve, args=(self.context,), daemon=True)
         thread.start()
         self.threads.append(thread)
 

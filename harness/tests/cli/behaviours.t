@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TAP: `restbench load` against every behaviour of ../behaviours, on both engines.
+"""TAP: `restbench load` against every behaviour of ../behaviours, on both engines, and what TLS leaves of them on top.
 
     behaviours.t [PATTERN]       only the behaviours whose name matches
 RESTBENCH names the program; BEHAVIOURS_JOBS (4) how many run at a time.
@@ -25,6 +25,8 @@ import server as misbehaving  # noqa: E402
 
 RESTBENCH = os.environ.get("RESTBENCH", os.path.join(HERE, "..", "..", "..", "restbench"))
 ENGINES = ("epoll", "io_uring")
+# Through TLS only what is said is tried again, not how connections end: resets and half-closes are the same below it.
+TLS_CLASSES = ("framing", "conflicting and overflowing lengths", "interim answers", "splitting", "connection tokens")
 SECONDS = 30  # a run that takes longer is ended and failed
 
 
@@ -53,6 +55,30 @@ def behaviours(pattern):
                 continue
             merged = {**whole, **case, "expect": {**whole.get("expect", {}), **case.get("expect", {})}}
             yield full, fill(merged, merged.get("let", {}))
+
+
+def certificate(scratch):
+    """[certificate, key] of one that signed itself; None without openssl."""
+    files = [os.path.join(scratch, "certificate.pem"), os.path.join(scratch, "key.pem")]
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    try:
+        subprocess.run(command + ["-subj", "/CN=localhost", "-days", "2", "-out", files[0], "-keyout", files[1]],
+                       check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return files
+
+
+def through_tls(case, files):
+    """The same case with https; None where that says nothing new."""
+    if case["class"] not in TLS_CLASSES or "hold" in json.dumps(case.get("server", {})):
+        return None
+    return {
+        **case,
+        "server": {**case.get("server", {}), "tls": files},
+        "load": ["-k"] + case["load"],
+        "url": case.get("url", "http://127.0.0.1:${PORT}/").replace("http:", "https:"),
+    }
 
 
 def arguments(case, engine, names):
@@ -152,30 +178,37 @@ def engine_refused(engine):
     return err.strip() if code == 2 and engine == "io_uring" and engine in err else None
 
 
+def plan(cases, files):
+    """(name, engine, case) of every line."""
+    lines = [(f"{engine} {name}", engine, case) for engine in ENGINES for name, case in cases]
+    for name, case in cases:
+        again = through_tls(case, files) if files else None
+        # One engine each: what they have in common above the socket is tested by either.
+        if again:
+            engine = ENGINES[len(lines) % 2]
+            lines.append((f"{engine} TLS {name}", engine, again))
+    return lines
+
+
 def main():
     if not os.access(RESTBENCH, os.X_OK):
         print("Bail out! no program at", RESTBENCH)
         return 1
-    if subprocess.run([RESTBENCH, "load", "--help"], stdin=subprocess.DEVNULL, capture_output=True).returncode:
-        print("1..0 # SKIP this restbench has no load")
-        return 0
-    cases = list(behaviours(sys.argv[1] if len(sys.argv) > 1 else ""))
-    print(f"1..{len(cases) * len(ENGINES)}", flush=True)
-    number = 0
     failed = False
     # A process each: the servers' threads of one case must not slow those of another.
-    with concurrent.futures.ProcessPoolExecutor(int(os.environ.get("BEHAVIOURS_JOBS", "4"))) as pool:
-        for engine in ENGINES:
-            refused = engine_refused(engine)
-            results = [None if refused else pool.submit(guarded, case, engine) for _, case in cases]
-            for (name, _), result in zip(cases, results):
-                number += 1
-                faults, why = result.result() if result else ([], refused.splitlines()[0])
-                skip = f" # SKIP {why}" if why else ""
-                print(("not ok" if faults else "ok"), number, "-", engine, name + skip, flush=True)
-                for fault in faults:
-                    print("#  ", fault.replace("\n", "\n#   "), flush=True)
-                failed = failed or bool(faults)
+    jobs = int(os.environ.get("BEHAVIOURS_JOBS", "4"))
+    with tempfile.TemporaryDirectory(prefix="behaviours-") as scratch, concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        lines = plan(list(behaviours(sys.argv[1] if len(sys.argv) > 1 else "")), certificate(scratch))
+        print(f"1..{len(lines)}", flush=True)
+        refused = {engine: engine_refused(engine) for engine in ENGINES}
+        results = [None if refused[engine] else pool.submit(guarded, case, engine) for _, engine, case in lines]
+        for number, ((name, engine, _), result) in enumerate(zip(lines, results), 1):
+            faults, why = result.result() if result else ([], refused[engine].splitlines()[0])
+            skip = f" # SKIP {why}" if why else ""
+            print(("not ok" if faults else "ok"), number, "-", name + skip, flush=True)
+            for fault in faults:
+                print("#  ", fault.replace("\n", "\n#   "), flush=True)
+            failed = failed or bool(faults)
     return 1 if failed else 0
 
 
