@@ -80,6 +80,7 @@ static void reopen_idle(struct worker *worker, struct conn *conn)
 static void finish(struct worker *worker, struct conn *conn)
 {
     if (conn->ended || worker->lingered >= LINGER_TRIES || !worker_reopens(worker)) {
+        worker->tally->ended_first += !conn->ended;
         reopen(worker, conn);
         return;
     }
@@ -312,6 +313,7 @@ void flow_due(struct worker *worker, struct conn *conn)
         break;
     case CONN_CLOSING:
         worker->lingered++;
+        worker->tally->ended_first++;
         reopen(worker, conn);
         break;
     case CONN_BACKOFF:

@@ -200,6 +200,7 @@ static json_t *own_json(const struct load *load)
     json_put(object, "established", count(result->established));
     json_put(object, "missed", count(total->missed));
     json_put(object, "interim", count(total->interim));
+    json_put(object, "ended_first", count(total->ended_first));
     json_put(object, "unasked", count(total->unasked));
     for (int i = 0; i < LOAD_ERRORS; i++)
         json_put(errors, load_error_names[i], count(total->errors[i]));

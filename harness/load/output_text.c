@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "load/limits.h"
 #include "load/output.h"
 
 static void add_right(struct text *text, const char *value, int width)
@@ -102,6 +103,11 @@ static void add_remarks(struct text *text, const struct load *load)
         text_addf(text, "/s, %llu request(s) started, %llu missed: they could not start in time\n",
                   (unsigned long long)result->total.started, (unsigned long long)result->total.missed);
     }
+    if (limits_local_ports() > 0 && result->total.ended_first > (uint64_t)limits_local_ports() / 2)
+        text_addf(text,
+                  "  Ports: %llu connections were ended by this side first, as the server did not; each keeps one of "
+                  "%lld local ports for a minute\n",
+                  (unsigned long long)result->total.ended_first, (long long)limits_local_ports());
     if (mean >= 10 && (double)result->connection_min < mean / 10)
         text_addf(text, "  Starved: a connection got %llu answer(s), half of them at least %llu\n",
                   (unsigned long long)result->connection_min, (unsigned long long)result->connection_p50);

@@ -28,6 +28,7 @@ void tally_merge(struct tally *into, const struct tally *from)
     into->reconnects += from->reconnects;
     into->interim += from->interim;
     into->unasked += from->unasked;
+    into->ended_first += from->ended_first;
     into->missed += from->missed;
     for (int i = 0; i < 6; i++)
         into->classes[i] += from->classes[i];

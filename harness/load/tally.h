@@ -32,11 +32,12 @@ struct tally {
     uint64_t started;
     uint64_t bytes_read;
     uint64_t bytes_written;
-    uint64_t reconnects; /* connections opened again */
-    uint64_t interim;    /* 1xx answers passed over */
-    uint64_t unasked;    /* bytes that came while no request was open */
-    uint64_t missed;     /* open loop: requests that could not start in time */
-    uint64_t classes[6]; /* answers other than 2xx by class: classes[5] are 5xx */
+    uint64_t reconnects;  /* connections opened again */
+    uint64_t interim;     /* 1xx answers passed over */
+    uint64_t unasked;     /* bytes that came while no request was open */
+    uint64_t ended_first; /* connections that this side had to end first: their ports stay in TIME_WAIT */
+    uint64_t missed;      /* open loop: requests that could not start in time */
+    uint64_t classes[6];  /* answers other than 2xx by class: classes[5] are 5xx */
     uint64_t errors[LOAD_ERRORS];
     struct histogram latency; /* of 2xx answers */
 };
