@@ -75,7 +75,7 @@ int drivers_header(const char *header, char **name, char **value, struct err *er
     const char *colon = strchr(header, ':'), *from, *end;
 
     if (colon == NULL || colon == header)
-        return err_set(err, "header \"%s\": expected \"Name: value\"", header);
+        return (void)err_set(err, "header \"%s\": expected \"Name: value\"", header), -1;
     from = colon + 1 + strspn(colon + 1, " \t");
     end = from + strlen(from);
     while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
