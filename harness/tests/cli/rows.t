@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""TAP: the whole main job, small: every row that this machine can build is built from locked versions, held to the
+contract and measured, without security and with the JWT check; what is missing is skipped by name.
+
+A toolchain named in RESTBENCH_EXPECT_TOOLCHAINS (go cargo java node) must be there: its absence is a failure."""
+
+import json
+import os
+import subprocess
+
+from tap import HERE, RESTBENCH, Tap
+
+ROOT = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
+EXPECTED = os.environ.get("RESTBENCH_EXPECT_TOOLCHAINS", "").split()
+NEEDS = {"go": "go-nethttp", "cargo": "rust-axum", "java": "spring-boot", "node": "node-fastify:6"}
+CELLS = 8  # a row and mode: four tests, two phases, one round
+
+t = Tap()
+
+
+def state_with_caches():
+    """A cluster of our own; builds are kept where every run keeps them."""
+    state = t.path("state")
+    default = os.environ.get("RESTBENCH_STATE") or (
+        "/var/lib/restbench" if os.geteuid() == 0 else os.path.expanduser("~/.local/state/restbench"))
+    os.makedirs(state)
+    os.chmod(t.folder, 0o755)
+    for name in ("build", "cache"):
+        os.makedirs(os.path.join(default, name), exist_ok=True)
+        os.symlink(os.path.join(default, name), os.path.join(state, name))
+    return state
+
+
+def restbench(*arguments, seconds=1800):
+    return subprocess.run([RESTBENCH, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=seconds,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "RESTBENCH_SHARE_CPUS": "1"})
+
+
+state = state_with_caches()
+rows = {row["id"]: row for row in json.loads(restbench("list", "--json", "--state", state).stdout)["rows"]}
+for tool, row in NEEDS.items():
+    name = f"{row} can be built here"
+    if rows[row]["available"]:
+        t.ok(True, name)
+    elif tool in EXPECTED:
+        t.ok(False, name, rows[row]["lacks"])
+    else:
+        t.ok(True, f"{name} # SKIP {rows[row]['lacks']}")
+t.has(rows["dext:fixed"]["lacks"], "DEXT_SERVER", "a row without its binary says what it lacks")
+usable = [i for i, row in rows.items() if row["available"] and row["lacks"] is None and not i.startswith("external")]
+
+for mode, security in (("no-auth", "none"), ("jwt", "jwt")):
+    data = t.path(mode)
+    got = restbench("run", "config/study.json", "--rounds", "1", "--seconds", "0.3", "--warmup", "0.1", "--security",
+                    security, "--data", data, "--state", state)
+    t.is_(got.returncode, 0, f"{mode}: a study of every row ends well", got.stderr)
+    files = sorted(os.listdir(data)) if os.path.isdir(data) else []
+    csv = [name for name in files if name.endswith(f"_{mode}.csv")]
+    t.is_(len(csv), 1, f"{mode}: one CSV", files)
+    if not csv:
+        continue
+    path = os.path.join(data, csv[0])
+    machine = json.load(open(path[:-4] + "_machine.json", encoding="utf-8"))
+    states = {row["id"]: row["status"] for row in machine["rows"]}
+    for row in usable:
+        if row in states:
+            t.is_(states[row], "measured", f"{mode}: {row} is measured")
+    lines = open(path, encoding="utf-8").read().splitlines()
+    t.is_(len(lines) - 1, CELLS * list(states.values()).count("measured"), f"{mode}: a line for each cell")
+    t.has(got.stdout, "DEXT_SERVER", f"{mode}: rows not measured stand below the tables with the reason")
+    details = [json.loads(line) for line in open(path[:-4] + "_details.jsonl", encoding="utf-8")]
+    sums = [d for d in details if d.get("kind") == "reconciliation"]
+    t.ok(sums and all(d["ok"] is not False for d in sums), f"{mode}: the database confirms every server", sums)
+    pools = {d["row"]["id"]: d["database"]["connections_max"] for d in details
+             if "kind" not in d and d["test"] == "select_1" and d["phase"]["name"] == "200"}
+    t.ok(all(n is None or n <= (12 if i == "node-fastify:6" else 16) for i, n in pools.items()),
+         f"{mode}: nobody opens more connections than its pool", pools)
+    checked = restbench("verify", path)
+    t.is_(checked.returncode, 0, f"{mode}: verify finds no contradiction", checked.stdout + checked.stderr)
+
+t.done()
