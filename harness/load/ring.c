@@ -218,6 +218,8 @@ static void make_order(struct ring *ring, const uint64_t *weights, uint64_t seed
 
     for (size_t i = 0; i < ring->count; i++)
         sum += weights[i];
+    if (sum == 0)
+        return; /* a ring is never empty */
     if (sum > ORDER_MOST) {
         draw_order(ring, weights, sum, seed);
         return;
