@@ -14,6 +14,18 @@ static json_t *us(double ns)
     return json_number(ns / 1000, 3);
 }
 
+/* bombardier writes 10, not 10.0, and some readers want a whole number. */
+static json_t *seconds(int64_t ns)
+{
+    return ns % 1000000000 == 0 ? json_integer(ns / 1000000000) : json_number((double)ns / 1e9, 9);
+}
+
+/* Its percentiles are whole microseconds; rounded down they stay below the maximum. */
+static json_t *whole_us(double ns)
+{
+    return isnan(ns) ? json_null() : json_integer((json_int_t)(ns / 1000));
+}
+
 /* A string of any bytes: what is not UTF-8 is made visible. */
 static json_t *string(const char *bytes, size_t len)
 {
@@ -39,7 +51,7 @@ static json_t *spec(const struct load *load, const struct output_options *option
     if (load->plan.counted)
         json_put(spec, "numberOfRequests", json_integer(given->requests));
     else
-        json_put(spec, "testDurationSeconds", json_number((double)given->duration_ns / 1e9, 3));
+        json_put(spec, "testDurationSeconds", seconds(given->duration_ns));
     json_put(spec, "method", json_string(given->method));
     json_put(spec, "url", json_string(given->url));
     for (size_t i = 0; i < load->headers.count; i++) {
@@ -56,7 +68,7 @@ static json_t *spec(const struct load *load, const struct output_options *option
     else
         json_put(spec, "body", given->body != NULL ? string(given->body, given->body_len) : json_string(""));
     json_put(spec, "stream", json_false());
-    json_put(spec, "timeoutSeconds", json_number((double)given->timeout_ns / 1e9, 6));
+    json_put(spec, "timeoutSeconds", seconds(given->timeout_ns));
     if (given->rate > 0)
         json_put(spec, "rate", json_number(given->rate, 6));
     json_put(spec, "client", json_string("restbench"));
@@ -72,7 +84,7 @@ static void put_percentiles(json_t *object, const struct histogram *latency)
         char key[8];
 
         (void)snprintf(key, sizeof key, "%d", pcts[i]);
-        json_put(percentiles, key, us(histogram_percentile_ns(latency, pcts[i])));
+        json_put(percentiles, key, whole_us(histogram_percentile_ns(latency, pcts[i])));
     }
     json_put(object, "percentiles", percentiles);
 }
