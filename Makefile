@@ -22,7 +22,7 @@ OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
 UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
 PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
 
-.PHONY: all help deps bench study simulate test test-build test-unit test-cli check format install clean fuzz microbench
+.PHONY: all help deps bench study simulate test test-build test-unit test-cli torture check format install clean fuzz microbench
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -32,6 +32,7 @@ help:
 	@echo 'make bench      install what is missing, build, measure two servers (about three minutes), print the tables'
 	@echo 'make study      the whole study: config/study.json (hours)'
 	@echo 'make test       every test (unit and command line)'
+	@echo 'make torture    a study killed TORTURE_KILLS=200 times and resumed: nothing lost, nothing left'
 	@echo 'make check      format, warnings as errors, static analysis'
 	@echo 'make simulate   how often comparisons raise a false alarm, find a change and cover the truth (some minutes)'
 	@echo 'make fuzz       the readers of foreign bytes, FUZZ_SECONDS=10 each (clang)'
@@ -62,6 +63,10 @@ $(BUILD)/results/report_html.o: $(wildcard harness/results/html/*)
 
 deps:
 	@./deps build
+
+# A small study, killed TORTURE_KILLS=200 times at random moments and resumed; TORTURE_SEED=N repeats a sequence.
+torture: $(PROGRAM)
+	@RESTBENCH=$(abspath $(PROGRAM)) harness/tests/torture/torture.py
 
 test-build: $(UNITS)
 

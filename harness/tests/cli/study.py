@@ -27,9 +27,9 @@ SERVERS = os.path.join(HERE, "..", "servers")
 
 
 class Study:
-    """servers: {"name": fault}, in that order. Files: study.json, servers/, data/, state/ below `folder`."""
+    """servers: {"name": fault}, in that order; rows: those of servers/ instead. Files: study.json, servers/, data/, state/ below `folder`."""
 
-    def __init__(self, folder, servers, **changes):
+    def __init__(self, folder, servers, rows=None, **changes):
         self.folder = folder
         self.pids = []
         self.data = os.path.join(folder, "data")
@@ -46,6 +46,8 @@ class Study:
             "tests": [{"name": "ping", "title": "Ping", "path": "/ping", "expect": {"json": {"ok": True}}}],
         }
         study.update(changes)
+        if rows is not None:
+            study["servers"] = rows
         self.path = os.path.join(folder, "study.json")
         with open(self.path, "w", encoding="utf-8") as file:
             json.dump(study, file, indent=2)
@@ -160,7 +162,7 @@ def short_database_study(folder, state, **changes):
                                                            encoding="utf-8"))["tests"]}
     sql = {key: os.path.join(ROOT, "sql", f"{key}.sql") for key in ("schema", "seed", "reset", "checksum")}
     study = Study(folder, {}, **{
-        "servers": ["c-reference"], "servers_folder": os.path.join(ROOT, "servers"), "rounds": 2, "seconds": 0.3,
+        "rows": ["c-reference"], "servers_folder": os.path.join(ROOT, "servers"), "rounds": 2, "seconds": 0.3,
         "warmup": {"seconds": 0.1, "connections": 4}, "pool": 4,
         "database": {"kind": "postgresql", "table": "clienti", "rows": 100000, **sql},
         "tests": [tests[name] for name in ("ping", "select_1", "insert_100")], **changes})
