@@ -164,7 +164,7 @@ static int start_new(struct postgres_cluster *cluster, const struct postgres_sta
         write_note(cluster, "started", how->detached ? "kept\n" : "run\n", err) != 0)
         return -1;
     for (int i = 0; i < STARTS && again && result != 0; i++) {
-        err_clear(err); /* somebody took the port: with another one */
+        err_clear(err); /* somebody took the port, or killed it: with another one */
         result = postgres_launch(cluster, how, &again, err);
     }
     if (result != 0) {

@@ -207,7 +207,7 @@ int postgres_launch(struct postgres_cluster *cluster, const struct postgres_star
         return 0;
     if (ready > 0) {
         reason = log_reason(cluster, before);
-        *again = strstr(reason, "could not create any TCP/IP sockets") != NULL;
+        *again = strstr(reason, "could not create any TCP/IP sockets") != NULL || cluster->child.status.signal != 0;
         (void)err_set(err, "PostgreSQL does not start in %s (%s): %s; its log: %s", cluster->data,
                       child_status_text(&cluster->child), reason, cluster->log);
         free(reason);
