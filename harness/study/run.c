@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/home.h"
@@ -330,6 +331,7 @@ static void start_progress(struct run *run)
 static int measure(struct run *run, struct err *err)
 {
     char utc[CLOCK_UTC_SIZE];
+    struct err later = {0};
     int result;
 
     run->finished = text_alloc(run->setup.plan.count + 1);
@@ -354,8 +356,8 @@ static int measure(struct run *run, struct err *err)
         json_put(json_object_get(run->machine, "run"), "complete", json_true());
         json_put(json_object_get(run->machine, "run"), "ended_utc", json_string(utc));
     }
-    /* Also when interrupted: what became of the rows so far. */
-    if (manifest_write(run, err) != 0)
+    /* Also when interrupted: what became of the rows so far. The first fault is the one to tell. */
+    if (manifest_write(run, result == 0 ? err : &later) != 0)
         result = -1;
     return result;
 }
@@ -372,6 +374,18 @@ static void tell_outcome(const struct run *run, bool complete, struct run_outcom
         outcome->failed += run->setup.rows.items[i].state == ROW_FAILED;
         outcome->skipped += run->setup.rows.items[i].state == ROW_SKIPPED;
     }
+}
+
+/* Asked before anything is built or started; a disk may still become full on the way. */
+static bool is_writable(const char *data_dir, struct err *err)
+{
+    if (fsx_mkdirs(data_dir, 0755, err) != 0)
+        return false;
+    if (access(data_dir, W_OK | X_OK) != 0) {
+        (void)err_sys(err, "%s: cannot write there; give --data DIR", data_dir);
+        return false;
+    }
+    return true;
 }
 
 int run_study(const struct run_options *options, struct run_outcome *outcome, struct err *err)
@@ -391,7 +405,7 @@ int run_study(const struct run_options *options, struct run_outcome *outcome, st
     interrupt_catch();
     run.data_dir = text_dup(options->data != NULL ? options->data : "data");
     run.state_dir = home_state(options->state, err);
-    result = run.state_dir != NULL ? parties_open(&run, err) : -1;
+    result = run.state_dir != NULL && is_writable(run.data_dir, err) ? parties_open(&run, err) : -1;
     if (result == 0)
         result = measure(&run, err);
     tell_outcome(&run, result == 0, outcome);
