@@ -17,7 +17,7 @@
 #include "study/interrupt.h"
 
 /* Connecting, draining and printing beside the window itself; a machine that swaps needs more than one would think. */
-static const int64_t tool_patience_ns = 60 * CLOCK_NS_PER_S;
+static const int64_t tool_patience_ns = 20 * CLOCK_NS_PER_S;
 static const int64_t watch_every_ns = 50 * CLOCK_NS_PER_MS;
 enum { EVENTS_FD = 3, OUTPUT_LIMIT = 32 << 20 };
 
