@@ -34,8 +34,7 @@ int json_at_only(const struct json_at *at, const char *const *keys, struct err *
 
     if (json_at_object(at, err) != 0)
         return -1;
-    json_object_foreach(at->value, key, value)
-    {
+    json_object_foreach (at->value, key, value) {
         const char *nearest = NULL;
         size_t best = 4;
         size_t i;

@@ -236,8 +236,7 @@ static int compare_objects(struct text *path, const json_t *expected, const json
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)expected, key, value)
-    {
+    json_object_foreach ((json_t *)expected, key, value) {
         json_t *other = json_object_get(actual, key);
 
         text_add(path, len > 0 ? "." : "");
@@ -248,8 +247,7 @@ static int compare_objects(struct text *path, const json_t *expected, const json
             return -1;
         path_cut(path, len);
     }
-    json_object_foreach((json_t *)actual, key, value)
-    {
+    json_object_foreach ((json_t *)actual, key, value) {
         if (json_object_get(expected, key) != NULL)
             continue;
         text_add(path, len > 0 ? "." : "");

@@ -212,11 +212,11 @@ static void draw_order(struct ring *ring, const uint64_t *weights, uint64_t sum,
 
 static void make_order(struct ring *ring, const uint64_t *weights, uint64_t seed)
 {
-    uint64_t sum = 0;
+    uint64_t sum = weights[0]; /* a ring has at least one request */
     size_t rounds;
     size_t at = 0;
 
-    for (size_t i = 0; i < ring->count; i++)
+    for (size_t i = 1; i < ring->count; i++)
         sum += weights[i];
     if (sum == 0)
         return; /* a ring is never empty */

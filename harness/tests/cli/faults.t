@@ -2,10 +2,7 @@
 """TAP: what servers do wrong on the way is recorded, marked and survived; nothing is left running."""
 
 import os
-import signal
-import socket
 import subprocess
-import time
 
 from study import Study
 from tap import Tap

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from tap import CASES, HERE, RESTBENCH, Tap
+from tap import CASES, HERE, Tap
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
 GOLDEN = os.path.realpath(os.path.join(CASES, "golden", "2026-11-05_no-auth"))

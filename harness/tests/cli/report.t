@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """TAP: `restbench report`: the study's tables byte for byte, strict reading, hostile titles, files, JSON."""
 
-import copy
 import json
 import os
 import re
