@@ -5,12 +5,7 @@
 
 #include "base/json.h"
 #include "results/details.h"
-
-/*
- * Connections = rate x mean latency, within this share, in cells without errors; what was open at the window's borders
- * allows for one longest latency of it.
- */
-#define LITTLE_SLACK 0.05
+#include "results/identity.h"
 
 static double sum_of_errors(const json_t *errors)
 {
@@ -63,7 +58,6 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
     double mean_us = details_number(own, "latency_us.mean");
     double rate = details_number(line->json, "csv.requests_per_s");
     double longest_s = details_number(own, "latency_us.max") / 1e6;
-    double slack = LITTLE_SLACK + fmin(1, longest_s / details_number(line->json, "window.seconds"));
     double per_second = 0;
     const json_t *second;
     size_t i;
@@ -81,7 +75,9 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
     if (i > 0 && per_second != ok)
         verify_fault(verify, file, number, "the seconds add up to %.0f answers, ok is %.0f", per_second, ok);
     if (errors == 0 && ok > 1000 && !json_is_number(details_at(line->json, "phase.rate")) &&
-        fabs(rate * mean_us / 1e6 - (double)line->connections) > slack * (double)line->connections)
+        !identity_keeps_busy((double)line->connections, rate, mean_us / 1000,
+                             details_number(own, "latency_us.max") / 1000,
+                             details_number(line->json, "window.seconds")))
         verify_fault(verify, file, number, "rate x mean latency is %.1f connections, there were %lld",
                      rate * mean_us / 1e6, (long long)line->connections);
     check_latencies(verify, file, number, load);

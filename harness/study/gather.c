@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "results/identity.h"
+
 static double known(int64_t value)
 {
     return value == DATABASE_UNKNOWN ? NAN : (double)value;
@@ -23,21 +25,18 @@ static double count_shared(const struct machine_usage *usage)
     return count;
 }
 
-/*
- * Identities that every generator's figures must keep. In a closed loop every connection is always busy, so the
- * connections are rate x mean latency; what was open at the window's borders allows for one longest latency of it.
- */
+/* Identities that every generator's figures must keep. */
 static void check_identities(const struct study_phase *phase, const struct tool_result *tool, char *text, size_t size)
 {
     double busy = tool->requests_per_s * tool->mean_ms / 1000;
     double connections = (double)phase->connections;
-    double slack = 0.05 + fmin(1, tool->max_ms / 1000 / tool->window_s);
 
     text[0] = '\0';
     if (tool->p50_ms > tool->p99_ms || tool->p99_ms > tool->max_ms * 1.0001)
         (void)snprintf(text, size, "the latencies contradict each other: p50 %.3f, p99 %.3f, max %.3f ms", tool->p50_ms,
                        tool->p99_ms, tool->max_ms);
-    else if (phase->rate_per_s == 0 && tool->errors == 0 && fabs(busy - connections) > slack * connections)
+    else if (phase->rate_per_s == 0 && tool->errors == 0 &&
+             !identity_keeps_busy(connections, tool->requests_per_s, tool->mean_ms, tool->max_ms, tool->window_s))
         (void)snprintf(text, size, "rate x mean latency keeps %.1f connections busy, not %.0f", busy, connections);
 }
 

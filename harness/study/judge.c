@@ -23,7 +23,9 @@ static bool is_single_thread_full(const struct judge_evidence *evidence)
 static enum judge_limit decide(const struct judge_evidence *evidence, const struct judge_verdict *verdict)
 {
     bool database_larger = evidence->uses_database && evidence->database_cpu_s > evidence->server_cpu_s;
-    bool busy = verdict->shared_pct >= JUDGE_BUSY_PCT;
+    /* CPUs that are busy with strangers are no limit of ours; the mark `others` tells of them. */
+    bool strangers = evidence->others_pct > fmax(verdict->server_pct, verdict->database_pct);
+    bool busy = verdict->shared_pct >= JUDGE_BUSY_PCT && !strangers;
 
     if (verdict->generator_pct >= JUDGE_GENERATOR_PCT)
         return LIMIT_GENERATOR;

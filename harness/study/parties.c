@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/fsx.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/text.h"
@@ -173,14 +174,16 @@ static int open_contract(struct run *run, struct err *err)
 /* Writes that the database does not put on disk are faster than any server's; the cells say so. */
 static void look_at_settings(struct run *run)
 {
-    static const char sql[] = "SELECT current_setting('fsync') || ' ' || current_setting('synchronous_commit')";
+    static const char *const names[] = {"fsync", "synchronous_commit"};
     struct err ignored = {0};
-    char *value = NULL;
+    json_t *facts = run->database->ops->describe != NULL ? run->database->ops->describe(run->database, &ignored) : NULL;
 
-    if (run->database->ops->value == NULL || run->database->ops->value(run->database, sql, &value, &ignored) != 0)
-        return;
-    run->not_durable = strstr(value, "off") != NULL;
-    free(value);
+    for (int i = 0; i < 2; i++) {
+        const char *value = json_get_string(json_object_get(facts, "settings"), names[i]);
+
+        run->not_durable = run->not_durable || (value != NULL && strcmp(value, "off") == 0);
+    }
+    json_decref(facts);
 }
 
 int parties_open(struct run *run, struct err *err)

@@ -262,6 +262,11 @@ static json_t *postgres_describe(struct database *database, struct err *err)
 
     if (facts == NULL)
         return NULL;
+    /* The session of a server is not the one that looks: what only it gets is found by being one. */
+    if (postgres_facts_session(postgres->url, json_object_get(facts, "settings"), err) != 0) {
+        json_decref(facts);
+        return NULL;
+    }
     object = json_object();
     json_put(object, "kind", json_string(postgres_ops.kind));
     (void)json_object_update(object, facts);

@@ -47,6 +47,25 @@ static int add_settings(struct pq *pq, const char *sql, json_t *settings, struct
     return 0;
 }
 
+int postgres_facts_session(const char *url, json_t *settings, struct err *err)
+{
+    static const char sql[] = "SELECT name, setting AS value FROM pg_settings WHERE name <> 'application_name'"
+                              " AND source IN ('database', 'user', 'database user') ORDER BY name";
+    struct pq_address address;
+    struct pq pq;
+    int result;
+
+    if (pq_address_parse(url, &address, err) != 0)
+        return -1;
+    result = pq_open(&address, NULL, "settings", &pq, err);
+    if (result == 0) {
+        result = add_settings(&pq, sql, settings, err);
+        pq_close(&pq);
+    }
+    pq_address_free(&address);
+    return result;
+}
+
 json_t *postgres_facts(struct pq *pq, const char *database, struct err *err)
 {
     static const char *const names[] = {"lc_collate", "lc_ctype", "server_encoding"};

@@ -14,6 +14,9 @@
  */
 json_t *postgres_facts(struct pq *pq, const char *database, struct err *err);
 
+/* Puts into `settings` what a session of a server would get where its role or its database has settings of its own. */
+int postgres_facts_session(const char *url, json_t *settings, struct err *err);
+
 /*
  * The postmaster of the server behind a connection when it runs on this machine and can be seen from here, else 0.
  * Found by the title of the connection's backend, which holds our own port: not fooled by a container's process

@@ -30,6 +30,7 @@ NONE = {
     "cache": ["GET /clienti/42 after the row was changed", "GET /clienti/120 answers 404 after the row was deleted"],
     "ninety-nine": [INSERTED, "POST /clienti/batch twice inserts 200 rows"],
     "disorder": [INSERTED],
+    "rolls-back": [INSERTED, "POST a name of 81 characters is refused and none of the 100 is inserted"],
     "never-stores": [INSERTED, "POST a name of 81 characters is refused and none of the 100 is inserted"],
     "no-transaction": ["POST a name of 81 characters is refused and none of the 100 is inserted"],
     "lenient": ["POST saldo as a string is refused with 400"],

@@ -46,6 +46,9 @@ static void the_order_of_the_rules(void **state)
     assert_int_equal(limit_of(&evidence), LIMIT_LATENCY);
     evidence.shared_pct = 95;
     assert_int_equal(limit_of(&evidence), LIMIT_SERVER);
+    evidence.others_pct = 45;
+    assert_int_equal(limit_of(&evidence), LIMIT_LATENCY);
+    evidence.others_pct = 20;
     evidence.database_cpu_s = 5;
     assert_int_equal(limit_of(&evidence), LIMIT_DATABASE);
     evidence.uses_database = false;

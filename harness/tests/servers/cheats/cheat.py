@@ -10,7 +10,7 @@ import time
 from datetime import datetime
 
 import server as honest
-from pgwire import Connection, array
+from pgwire import Connection, PgError, array
 
 MODE = os.environ["CHEAT"]
 
@@ -102,6 +102,22 @@ def no_transaction():
 def never_stores():
     """Says that it inserted, and did not."""
     Handler.insert = lambda self, body: {"inserted": len(honest.read_batch(body)[0])}
+
+
+@cheat
+def rolls_back():
+    """Inserts the rows, lets the transaction fail, and says that it inserted."""
+    sql = f"WITH i AS ({honest.INSERT} RETURNING 1) SELECT 1 / (count(*) - 100) FROM i"
+
+    def insert(self, body):
+        batch = honest.read_batch(body)
+        try:
+            self.server.pool.query(sql, [array(column) for column in batch])
+        except PgError:
+            pass
+        return {"inserted": len(batch[0])}
+
+    Handler.insert = insert
 
 
 @cheat

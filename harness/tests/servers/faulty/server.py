@@ -61,10 +61,10 @@ def answer(number, started):
         return BUSY
     if FAULT == "chatter":
         print("x" * 999, flush=True)
-    if FAULT == "rogue-child" and number % 100 == 0 and os.fork() == 0:
+    if FAULT == "rogue-child" and number % 50 == 0 and os.fork() == 0:
         burn(0.05)
         os._exit(0)
-    if FAULT == "fled-child" and number % 100 == 0 and os.fork() == 0:
+    if FAULT == "fled-child" and number % 50 == 0 and os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             burn(0.05)
