@@ -57,7 +57,6 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
     double in_flight = json_get_number(own, "in_flight");
     double mean_us = details_number(own, "latency_us.mean");
     double rate = details_number(line->json, "csv.requests_per_s");
-    double longest_s = details_number(own, "latency_us.max") / 1e6;
     double per_second = 0;
     const json_t *second;
     size_t i;
