@@ -54,13 +54,31 @@ static json_t *key_json(const struct run *run, const struct row *row, const stru
     return object;
 }
 
+/* The number that stands in the CSV, not the one it was rounded from: whoever compares both finds no difference. */
+static double as_printed(double value, int decimals)
+{
+    struct text text = {0};
+    double printed = NAN;
+
+    if (!isnan(value)) {
+        text_add_double(&text, value, decimals);
+        (void)text_parse_double(text.data, &printed);
+        text_free(&text);
+    }
+    return printed;
+}
+
 static json_t *csv_json(const struct csv_line *line)
 {
     json_t *object = json_object();
 
-    for (size_t i = 0; i < CSV_COLUMNS; i++)
-        if (csv_columns[i].type == CSV_COUNT || csv_columns[i].type == CSV_DECIMAL)
-            json_put(object, csv_columns[i].name, json_number(csv_number(line, i), csv_columns[i].decimals));
+    for (size_t i = 0; i < CSV_COLUMNS; i++) {
+        const struct csv_column *column = &csv_columns[i];
+
+        if (column->type == CSV_COUNT || column->type == CSV_DECIMAL)
+            json_put(object, column->name,
+                     json_number(as_printed(csv_number(line, i), column->decimals), column->decimals));
+    }
     return object;
 }
 
