@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 extern "C" {
@@ -21,6 +22,8 @@ extern "C" {
 #include "load/http_memo.h"
 #include "load/request.h"
 #include "results/csv.h"
+#include "results/record.h"
+#include "results/tables.h"
 }
 
 namespace
@@ -205,6 +208,53 @@ void csv_line(benchmark::State &state)
     text_free(&text);
 }
 
+// A CSV of a million lines, three rows with four tests, in a file that is gone when the program ends.
+std::string million_lines()
+{
+    static const char *const servers[] = {"Rust 1.95 \xc2\xb7 axum", "Go 1.27 \xc2\xb7 net/http",
+                                          "\"Node 24, 6 processes\""};
+    static const char *const tests[] = {"ping", "select_1", "select_50", "insert_100"};
+    char path[] = "/tmp/restbench-microbench-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    struct text header = {};
+
+    csv_header(&header);
+    fprintf(file, "%s\n", header.data);
+    text_free(&header);
+    for (int i = 0; i < 1000000; i++) {
+        double rate = 20000 + i % 5000 * 7919 % 5000;
+
+        fprintf(file,
+                "2026-11-30T12:34:56Z,%s,%d,%s,%d,%.2f,1.512,3.401,%.0f,0,14.710000,9.320000,21.40,55.10,0.04,8.200000,"
+                "6.510000\n",
+                servers[i / 8 % 3], i / 24 + 1, tests[i / 2 % 4], i % 2 ? 200 : 50, rate, rate * 15);
+    }
+    fclose(file);
+    return path;
+}
+
+void report_million(benchmark::State &state)
+{
+    std::string path = million_lines();
+
+    for (auto _ : state) {
+        struct record record;
+        struct text text = {};
+        struct err err = {};
+
+        if (record_open(path.c_str(), &record, &err) != 0) {
+            state.SkipWithError(err.text);
+            break;
+        }
+        tables_write(&record, &text);
+        benchmark::DoNotOptimize(text.data);
+        text_free(&text);
+        record_close(&record);
+    }
+    state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * 1000000);
+    unlink(path.c_str());
+}
+
 BENCHMARK(answer_small);
 BENCHMARK(answer_bytewise);
 BENCHMARK(answer_chunked);
@@ -216,6 +266,7 @@ BENCHMARK(deadline_per_request)->Arg(50)->Arg(10000);
 BENCHMARK(request_pick)->Arg(1)->Arg(100000);
 BENCHMARK(clock_read);
 BENCHMARK(csv_line);
+BENCHMARK(report_million)->Unit(benchmark::kMillisecond);
 } // namespace
 
 BENCHMARK_MAIN();
