@@ -35,7 +35,8 @@ def duel(*args, pairs=3):
 
 
 def lines(part):
-    found = sorted(glob.glob(os.path.join(DATA, f"*{part}*.csv")))
+    """Of the file written last."""
+    found = sorted(glob.glob(os.path.join(DATA, f"*{part}*.csv")), key=os.path.getmtime)
     with open(found[-1], encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
