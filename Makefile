@@ -22,7 +22,7 @@ OBJECTS   := $(SOURCES:harness/%.c=$(BUILD)/%.o)
 UNITS     := $(patsubst harness/tests/unit/%.c,$(BUILD)/tests/%,$(wildcard harness/tests/unit/test_*.c))
 PROGRAM   := $(if $(SANITIZE),$(BUILD)/restbench,restbench)
 
-.PHONY: all help deps bench study simulate test test-build test-unit test-cli torture check format install clean fuzz microbench
+.PHONY: all help deps bench study simulate duels test test-build test-unit test-cli torture check format install clean fuzz microbench
 .SECONDARY:
 
 all: $(PROGRAM)
@@ -35,6 +35,7 @@ help:
 	@echo 'make torture    a study killed TORTURE_KILLS=200 times and resumed: nothing lost, nothing left'
 	@echo 'make check      format, warnings as errors, static analysis'
 	@echo 'make simulate   how often comparisons raise a false alarm, find a change and cover the truth (some minutes)'
+	@echo 'make duels      what duels of real builds find: none, 5 %, 20 %, another compiler setting (half an hour)'
 	@echo 'make fuzz       the readers of foreign bytes, FUZZ_SECONDS=10 each (clang)'
 	@echo 'make microbench the hot paths, with Google Benchmark'
 	@echo 'make format     apply clang-format'
@@ -99,6 +100,10 @@ $(BUILD)/simulate-compare: harness/tests/simulate/compare.c $(OBJECTS)
 COMPARISONS ?= 4000
 simulate: $(BUILD)/simulate-compare
 	@$(BUILD)/simulate-compare $(COMPARISONS)
+
+PAIRS ?= 8
+duels: $(PROGRAM)
+	@RESTBENCH=$(abspath $(PROGRAM)) harness/tests/duels.py $(PAIRS)
 
 # Two servers, about three minutes; installs what is missing first, and says so.
 bench:
