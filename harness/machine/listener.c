@@ -79,6 +79,7 @@ static void add(struct listener_socket **sockets, size_t *count, struct listener
 static int read_table(const char *proc, const char *name, bool ipv6, struct listener *listener)
 {
     char path[512];
+    char port[16];
     char *table;
     size_t len;
     struct err err = {0};
@@ -86,17 +87,21 @@ static int read_table(const char *proc, const char *name, bool ipv6, struct list
     (void)snprintf(path, sizeof path, "%s/net/%s", proc, name);
     if (fsx_read(path, TABLE_MOST, &table, &len, &err) != 0)
         return -1;
-    for (const char *line = table; *line != '\0';) {
+    (void)snprintf(port, sizeof port, ":%04X ", (unsigned)listener->port);
+    for (char *line = table, *next; line != NULL && *line != '\0'; line = next) {
         struct listener_line parsed;
-        size_t line_len = strcspn(line, "\n");
 
-        if (listener_parse_line(line, ipv6, &parsed) == 0 && parsed.port == listener->port) {
-            if (parsed.state == LISTEN)
-                add(&listener->sockets, &listener->count, describe(&parsed, ipv6));
-            else if (parsed.state == ESTABLISHED)
-                add(&listener->connections, &listener->connection_count, describe(&parsed, ipv6));
-        }
-        line += line_len + (line[line_len] == '\n');
+        /* One line at a time: sscanf looks for the end of all that it is given. */
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        if (strstr(line, port) == NULL || listener_parse_line(line, ipv6, &parsed) != 0 ||
+            parsed.port != listener->port)
+            continue;
+        if (parsed.state == LISTEN)
+            add(&listener->sockets, &listener->count, describe(&parsed, ipv6));
+        else if (parsed.state == ESTABLISHED)
+            add(&listener->connections, &listener->connection_count, describe(&parsed, ipv6));
     }
     free(table);
     return 0;

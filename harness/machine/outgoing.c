@@ -76,15 +76,17 @@ static int read_table(const char *proc, const char *name, bool ipv6, const struc
     (void)snprintf(path, sizeof path, "%s/net/%s", proc, name);
     if (fsx_read(path, TABLE_MOST, &table, &len, &ignored) != 0)
         return -1;
-    for (const char *line = table; *line != '\0';) {
+    for (char *line = table, *next; line != NULL && *line != '\0'; line = next) {
         struct listener_line parsed;
-        size_t line_len = strcspn(line, "\n");
 
+        /* One line at a time: sscanf looks for the end of all that it is given. */
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
         if (listener_parse_line(line, ipv6, &parsed) == 0 && parsed.state == ESTABLISHED &&
             parsed.port != served_port &&
             bsearch(&parsed.inode, inodes->items, inodes->count, sizeof *inodes->items, by_number) != NULL)
             add_port(outgoing, parsed.peer_port);
-        line += line_len + (line[line_len] == '\n');
     }
     free(table);
     return 0;

@@ -61,13 +61,13 @@ def answer(number, started):
         return BUSY
     if FAULT == "chatter":
         print("x" * 999, flush=True)
-    if FAULT == "rogue-child" and number % 50 == 0 and os.fork() == 0:
-        burn(0.05)
+    if FAULT == "rogue-child" and number % 10 == 0 and os.fork() == 0:
+        burn(0.02)
         os._exit(0)
-    if FAULT == "fled-child" and number % 50 == 0 and os.fork() == 0:
+    if FAULT == "fled-child" and number % 10 == 0 and os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            burn(0.05)
+            burn(0.02)
         os._exit(0)
     if FAULT == "rare" and number % 5000 == 300:
         return WRONG
