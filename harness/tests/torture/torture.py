@@ -102,9 +102,10 @@ class Torture:
         self.double += len(cells) - len(set(cells))
         if cells != self.wanted or len(study.csv()) != len(cells):
             self.wrong(f"cells {cells}, {len(study.csv())} CSV lines", study)
-        if subprocess.run([RESTBENCH, "verify", study.whole(".csv")[0]], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode != 0:
-            self.wrong("verify finds a fault", study)
+        verify = subprocess.run([RESTBENCH, "verify", study.whole("_no-auth.csv")[0]], capture_output=True, text=True,
+                                check=False)
+        if verify.returncode != 0:
+            self.wrong(f"verify finds a fault: {verify.stdout}{verify.stderr}", study)
         self.nothing_left(study, "the end")
 
     def torment(self, study, kills):
