@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json_exact.h"
 #include "base/text.h"
+#include "machine/child.h"
 #include "target/database.h"
 #include "target/probe.h"
 
@@ -19,7 +20,7 @@ struct run {
     struct probe *probe;
     int silent;      /* cases in a row without an answer */
     bool unanswered; /* the current case had a request without an answer */
-    bool broken;     /* a statement of ours failed: err says which */
+    bool broken;     /* a statement of ours failed (err says which), or an interrupt came */
 };
 
 /* ---- statements ---- */
@@ -311,6 +312,11 @@ static void run_cases(struct run *run, contract_emit *emit, void *user, size_t *
     for (size_t i = 0; !run->broken && i < contract->case_count; i++) {
         const struct contract_case *one = &contract->cases[i];
 
+        if (child_cancelled()) {
+            (void)err_fail(err, "interrupted");
+            run->broken = true;
+            return;
+        }
         if (!is_part(one, run->env))
             continue;
         if (run->silent >= silent_max) {
