@@ -4,8 +4,6 @@
  * EPOLLRDHUP, which comes with the data or as an edge of its own.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,14 +12,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "load/dial.h"
 #include "load/flow.h"
 
 #define BATCH 256
 /* Full buffers read from one connection before the others have their turn. */
 #define READS_IN_A_ROW 8
-
-/* Fits into one segment of any path. */
-#define SMALL_REQUEST 1024
 
 #define ENDED (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
 
@@ -78,20 +74,6 @@ static void watch(struct worker *worker, struct conn *conn, int operation, bool 
 }
 
 /*
- * A request that goes out in one piece before its answer gains nothing from these, so that a connection for one request
- * is spared them. Congestion control has nothing to do for requests this small; the plainest one costs least.
- */
-static void set_options(struct worker *worker, struct conn *conn)
-{
-    int one = 1;
-
-    if (worker->plan->largest_request > SMALL_REQUEST)
-        (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    else if (!worker->plan->close)
-        (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-}
-
-/*
  * On loopback a connection is open when connect() returns, though it does not say so: sending shows it. Returns 0, or
  * the errno; EAGAIN: it is not open yet.
  */
@@ -120,12 +102,11 @@ static void engine_connect(struct worker *worker, struct conn *conn)
     int error;
 
     if (!again) {
-        conn->fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        conn->fd = dial_socket(worker->plan, SOCK_NONBLOCK);
         if (conn->fd < 0) {
             flow_connect_failed(worker, conn, errno);
             return;
         }
-        set_options(worker, conn);
     }
     if (connect(conn->fd, (const struct sockaddr *)&address->socket, address->len) != 0 && errno != EINPROGRESS) {
         flow_connect_failed(worker, conn, errno);

@@ -1,7 +1,7 @@
 /*
  * io_uring, where a request costs no system call of its own: sockets live in the ring's own table (one slot a
  * connection), a multishot recv with a ring of buffers stays armed for a connection's life, and what a turn wants sent
- * is submitted together. Pays where each request opens a connection.
+ * is submitted together. Where answers are large, each request asks for the head and then passes the body over.
  *
  * A completion carries the connection's index and the generation of its socket: those of a socket that was dropped are
  * passed over. Sends are submitted in small groups and stamped with the time of their submission, so that a request is
@@ -18,24 +18,26 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "load/dial.h"
 #include "load/flow.h"
 
 #define SQ_ENTRIES 512
 #define BUFFER_SIZE 8192
 #define MOST_BUFFERS 512
 #define BUFFER_GROUP 0
-/* Sends that may wait for their submission together. */
-#define GROUP 8
+/* Sends that may wait for their submission together: a few microseconds at most. */
+#define GROUP 4
 /* A request up to this size goes out whole, and nothing is heard of it when it does. */
 #define WHOLE_SEND ((size_t)16 * 1024)
 
-enum operation { OP_WAKE, OP_SOCKET, OP_CONNECT, OP_SEND, OP_RECV, OP_OTHER };
+enum operation { OP_NONE, OP_WAKE, OP_SOCKET, OP_CONNECT, OP_SEND, OP_RECV, OP_SKIP, OP_OTHER };
 
 struct slot {
     uint32_t generation;
     bool connecting;
-    bool receiving;
-    bool sending; /* a completion will come */
+    bool multishot;           /* the recv that is armed goes on by itself */
+    enum operation receiving; /* OP_RECV or OP_SKIP: armed */
+    bool sending;             /* a completion will come */
 };
 
 struct state {
@@ -109,13 +111,26 @@ static struct io_uring_sqe *entry(struct worker *worker, unsigned room)
 
 static void arm_recv(struct worker *worker, struct conn *conn)
 {
+    struct slot *slot = slot_of(worker, conn);
     struct io_uring_sqe *sqe = entry(worker, 1);
+    int index = index_of(worker, conn);
+    bool skip;
+    size_t want = flow_wanted(worker, conn, &skip);
 
-    io_uring_prep_recv_multishot(sqe, index_of(worker, conn), NULL, 0, 0);
-    sqe->flags |= IOSQE_FIXED_FILE | IOSQE_BUFFER_SELECT;
-    sqe->buf_group = BUFFER_GROUP;
-    sqe->user_data = tag(worker, conn, OP_RECV);
-    slot_of(worker, conn)->receiving = true;
+    if (conn->state == CONN_IDLE && conn->tls == NULL && worker->memo.fetch_head)
+        want = worker->memo.prefix; /* what comes next is an answer, or the end */
+    slot->receiving = skip ? OP_SKIP : OP_RECV;
+    slot->multishot = !skip && want >= WORKER_BUFFER;
+    if (slot->multishot)
+        io_uring_prep_recv_multishot(sqe, index, NULL, 0, 0);
+    else
+        io_uring_prep_recv(sqe, index, NULL, want, skip ? MSG_TRUNC : 0);
+    sqe->flags |= IOSQE_FIXED_FILE;
+    if (!skip) {
+        sqe->flags |= IOSQE_BUFFER_SELECT;
+        sqe->buf_group = BUFFER_GROUP;
+    }
+    sqe->user_data = tag(worker, conn, slot->receiving);
 }
 
 static void arm_wake(struct worker *worker)
@@ -210,20 +225,46 @@ static void engine_close(struct worker *worker)
     worker->engine_state = NULL;
 }
 
+/* A socket of ours moves into the ring's table: a few calls, for a connection that is to last. */
+static int place_socket(struct worker *worker, struct conn *conn)
+{
+    struct state *state = worker->engine_state;
+    int fd = dial_socket(worker->plan, 0);
+    int rc;
+
+    if (fd < 0)
+        return errno;
+    /* A closing of the slot that has not been submitted would close this one. */
+    submit(worker);
+    rc = io_uring_register_files_update(&state->ring, (unsigned)index_of(worker, conn), &fd, 1);
+    (void)close(fd);
+    return rc < 0 ? -rc : 0;
+}
+
 static void engine_connect(struct worker *worker, struct conn *conn)
 {
     const struct address *address = &worker->plan->address;
-    struct slot *slot = slot_of(worker, conn);
-    struct io_uring_sqe *sqe = entry(worker, 2);
+    struct io_uring_sqe *sqe;
 
-    io_uring_prep_socket_direct(sqe, address->socket.ss_family, SOCK_STREAM, 0, (unsigned)index_of(worker, conn), 0);
-    sqe->flags |= IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
-    sqe->user_data = tag(worker, conn, OP_SOCKET);
+    if (worker->plan->close) {
+        sqe = entry(worker, 2);
+        io_uring_prep_socket_direct(sqe, address->socket.ss_family, SOCK_STREAM, 0, (unsigned)index_of(worker, conn),
+                                    0);
+        sqe->flags |= IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+        sqe->user_data = tag(worker, conn, OP_SOCKET);
+    } else {
+        int error = place_socket(worker, conn);
+
+        if (error != 0) {
+            flow_connect_failed(worker, conn, error);
+            return;
+        }
+    }
     sqe = entry(worker, 1);
     io_uring_prep_connect(sqe, index_of(worker, conn), (const struct sockaddr *)&address->socket, address->len);
     sqe->flags |= IOSQE_FIXED_FILE;
     sqe->user_data = tag(worker, conn, OP_CONNECT);
-    slot->connecting = true;
+    slot_of(worker, conn)->connecting = true;
     conn->fd = index_of(worker, conn);
 }
 
@@ -244,8 +285,8 @@ static void engine_drop(struct worker *worker, struct conn *conn)
     if (conn->fd < 0)
         return;
     /* An operation that is under way would keep the socket open behind its closed slot. */
-    if (slot->receiving)
-        cancel(worker, conn, OP_RECV);
+    if (slot->receiving != OP_NONE)
+        cancel(worker, conn, slot->receiving);
     if (slot->sending)
         cancel(worker, conn, OP_SEND);
     if (slot->connecting)
@@ -290,6 +331,11 @@ static void engine_send(struct worker *worker, struct conn *conn)
         if (conn->tls != NULL)
             tls_hold_out(conn->tls);
     }
+    /* From now on the head is asked for by itself: the armed recv would take the body as well. */
+    if (slot_of(worker, conn)->multishot && worker->memo.fetch_head && conn->tls == NULL && !conn->checked) {
+        slot_of(worker, conn)->multishot = false;
+        cancel(worker, conn, OP_RECV);
+    }
     if (first)
         state->group[state->group_count++] = conn;
     if (state->group_count == GROUP)
@@ -330,25 +376,30 @@ static void handle_connect(struct worker *worker, struct conn *conn, int result)
         return;
     }
     flow_opened(worker, conn);
-    if (conn->fd >= 0 && !slot_of(worker, conn)->receiving && conn->state != CONN_CONNECTING)
+    if (conn->fd >= 0 && slot_of(worker, conn)->receiving == OP_NONE && conn->state != CONN_CONNECTING)
         arm_recv(worker, conn);
 }
 
-static void handle_recv(struct worker *worker, struct conn *conn, int result, const char *bytes, unsigned flags)
+static void handle_recv(struct worker *worker, struct conn *conn, const struct io_uring_cqe *cqe, const char *bytes)
 {
-    uint32_t generation = slot_of(worker, conn)->generation;
+    struct slot *slot = slot_of(worker, conn);
+    uint32_t generation = slot->generation;
+    bool skipped = slot->receiving == OP_SKIP;
 
-    slot_of(worker, conn)->receiving = (flags & IORING_CQE_F_MORE) != 0;
-    if (result > 0) {
+    if ((cqe->flags & IORING_CQE_F_MORE) == 0)
+        slot->receiving = OP_NONE;
+    if (cqe->res > 0) {
         /* More behind a complete answer is the connection's end, or bytes that must not be there: it comes next. */
-        bool more = (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+        bool more = (cqe->flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+        enum flow next = skipped ? flow_skipped(worker, conn, (size_t)cqe->res)
+                                 : flow_received(worker, conn, bytes, (size_t)cqe->res);
 
-        if (flow_received(worker, conn, bytes, (size_t)result) == FLOW_NEXT && !more && flow_start(worker, conn))
+        if (next == FLOW_NEXT && !more && flow_start(worker, conn))
             engine_send(worker, conn);
-    } else if (result != -ENOBUFS && result != -EINTR && result != -EAGAIN) {
-        flow_end(worker, conn, -result);
+    } else if (cqe->res != -ENOBUFS && cqe->res != -EINTR && cqe->res != -EAGAIN && cqe->res != -ECANCELED) {
+        flow_end(worker, conn, -cqe->res);
     }
-    if (slot_of(worker, conn)->generation == generation && !slot_of(worker, conn)->receiving && conn->fd >= 0)
+    if (slot->generation == generation && slot->receiving == OP_NONE && conn->fd >= 0)
         arm_recv(worker, conn);
 }
 
@@ -366,8 +417,8 @@ static void handle(struct worker *worker, const struct io_uring_cqe *cqe)
         return;
     }
     if (operation != OP_OTHER && slot_of(worker, conn)->generation == cqe->user_data >> 32) {
-        if (operation == OP_RECV)
-            handle_recv(worker, conn, cqe->res, state->memory + (size_t)id * BUFFER_SIZE, cqe->flags);
+        if (operation == OP_RECV || operation == OP_SKIP)
+            handle_recv(worker, conn, cqe, state->memory + (size_t)id * BUFFER_SIZE);
         else if (operation == OP_SEND)
             handle_send(worker, conn, cqe->res);
         else
@@ -388,11 +439,15 @@ static void engine_turn(struct worker *worker, int64_t until_ns)
 
     stamp(worker);
     (void)io_uring_submit_and_wait_timeout(&state->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &timeout, NULL);
+    /* All that is here has come by now. */
+    (void)worker_now(worker);
+    worker->clock_held = true;
     io_uring_for_each_cqe(&state->ring, head, cqe)
     {
         handle(worker, cqe);
         seen++;
     }
+    worker->clock_held = false;
     io_uring_cq_advance(&state->ring, seen);
 }
 

@@ -134,6 +134,7 @@ struct worker {
     uint32_t open; /* requests open */
     enum worker_phase phase;
     bool woken;       /* the engine saw a wake-up */
+    bool clock_held;  /* the engine says when what it hands over came: now_ns */
     int command;      /* the last one carried out */
     uint8_t lingered; /* waits for a FIN that did not come, in a row */
     size_t next_request;
@@ -199,7 +200,8 @@ bool worker_reopens(const struct worker *worker);
 /* Reads the clock; what is counted after it goes to the right tally. */
 static inline int64_t worker_now(struct worker *worker)
 {
-    worker->now_ns = worker_clock_ns();
+    if (!worker->clock_held)
+        worker->now_ns = worker_clock_ns();
     if (worker->now_ns >= worker->border_ns)
         worker_advance(worker);
     return worker->now_ns;

@@ -60,6 +60,7 @@ for name, before, reason in (
         t.is_((got.returncode, data["restbench"]["ok"]), (0, 8), f"{name}: epoll does not care", got.stderr)
         got, data = run(before, "-c", "4", "-n", "8", s.url)
         t.is_((got.returncode, data["restbench"]["engine"]), (0, "epoll"), f"{name}: auto", got.stderr)
+        t.has(data["restbench"]["engine_reason"], reason, f"{name}: auto says why")
     t.is_(s.report["seen"], 16, f"{name}: nothing was sent on half an engine")
 
 key, cert = t.path("key"), t.path("cert")
@@ -79,13 +80,19 @@ try:
         except OSError:
             libc.usleep(50000)
     got, data = run(None, "-c", "1", "--close", "-k", "-t", "20s", "-n", "2", url)
-    t.is_((data or {}).get("restbench", {}).get("engine"), "io_uring", "auto: io_uring where each request opens a connection", got.stderr)
+    t.is_((data or {}).get("restbench", {}).get("engine"), "io_uring", "auto: io_uring where TLS is opened for each request", got.stderr)
     got, data = run(refuse(IO_URING_SETUP, EPERM), "-c", "1", "--close", "-k", "-t", "20s", "-n", "2", url)
     t.is_((data or {}).get("restbench", {}).get("engine"), "epoll", "auto: epoll where that is refused", got.stderr)
     t.has((data or {}).get("restbench", {}).get("engine_reason", ""), "Operation not permitted", "and says why")
 finally:
     server.kill()
     server.wait()
+
+with Serving() as s:
+    got, data = run(None, "-c", "2", "-n", "4", s.url)
+    t.is_((data or {}).get("restbench", {}).get("engine"), "io_uring", "auto: io_uring where connections are kept", got.stderr)
+    got, data = run(None, "-c", "2", "-n", "4", "--close", s.url)
+    t.is_((data or {}).get("restbench", {}).get("engine"), "epoll", "auto: epoll where a socket is dialled again", got.stderr)
 
 # A name with two addresses, of which one answers: each is tried once, before the clock.
 hosts = t.path("hosts")
