@@ -85,7 +85,11 @@ test-unit: test-build
 	@harness/tests/run-units $(UNITS)
 
 test-cli: $(PROGRAM)
-	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer harness/tests/cli
+	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer --state=save --statefile=$(BUILD)/prove.state harness/tests/cli
+
+# Only what failed in the last `make test-cli`: on a machine that others use too, a wait may have been too short.
+test-cli-again: $(PROGRAM)
+	@RESTBENCH=$(abspath $(PROGRAM)) prove --timer --state=failed --statefile=$(BUILD)/prove.state
 
 test: all test-unit test-cli
 

@@ -15,34 +15,13 @@
 #include "base/fsx.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "machine/port.h"
 #include "target/postgres_process.h"
 
 #define READY_LIMIT_NS (120 * CLOCK_NS_PER_S)
 #define STEP_NS (20 * CLOCK_NS_PER_MS)
 #define LOG_LIMIT (16 << 20)
 #define SOCKET_PATH_LIMIT 107 /* bytes of sun_path */
-
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    unsigned start = (unsigned)clock_mono_ns() ^ (unsigned)getpid() * 2654435761u;
-
-    /* Below the range that the kernel takes clients' ports from, so that no connection can take it between now and
-     * the start. */
-    for (unsigned i = 0; i < 200; i++) {
-        int port = 15433 + (int)((start / 7 + i * 31) % 17000);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        int bound;
-
-        address.sin_port = htons((uint16_t)port);
-        bound = fd >= 0 ? bind(fd, (struct sockaddr *)&address, sizeof address) : -1;
-        if (fd >= 0)
-            (void)close(fd);
-        if (bound == 0)
-            return port;
-    }
-    return 0;
-}
 
 /* Ours alone, and short enough for a socket's name: beside the data, else in /tmp under a name that is found again. */
 int postgres_launch_socket_dir(struct postgres_cluster *cluster, struct err *err)
@@ -193,7 +172,7 @@ int postgres_launch(struct postgres_cluster *cluster, const struct postgres_star
     *again = false;
     if (log < 0)
         return err_sys(err, "%s", cluster->log);
-    cluster->port = free_port();
+    cluster->port = port_choose();
     if (cluster->port == 0) {
         (void)close(log);
         return err_set(err, "no free port on 127.0.0.1 for PostgreSQL");

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "machine/place.h"
+#include "machine/port.h"
 #include "machine/procfs.h"
 #include "target/expand.h"
 
@@ -24,24 +25,6 @@ static struct sockaddr_in loopback(int port)
 {
     return (struct sockaddr_in){
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
-/* A port that nobody uses now, from the kernel; 0 on failure. */
-static int free_port(struct err *err)
-{
-    struct sockaddr_in address = loopback(0);
-    socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int port = 0;
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &len) != 0)
-        (void)err_sys(err, "no free port on 127.0.0.1");
-    else
-        port = ntohs(address.sin_port);
-    if (fd >= 0)
-        (void)close(fd);
-    return port;
 }
 
 static bool accepts(int port)
@@ -298,10 +281,10 @@ int server_start(const struct server_spec *spec, struct server *server, struct e
         if (start_observed(server, err) == 0)
             return 0;
     } else {
-        server->port = spec->row->recipe->port > 0 ? (int)spec->row->recipe->port : free_port(err);
+        server->port = spec->row->recipe->port > 0 ? (int)spec->row->recipe->port : port_choose();
         server->url = text_format("http://127.0.0.1:%d", server->port);
         if (server->port == 0)
-            err->kind = ERR_FAILED;
+            (void)err_fail(err, "%s: no free port on 127.0.0.1", spec->row->id);
         else if (listener_port_free("/proc", server->port, err) != 0)
             err->kind = ERR_FAILED;
         else if (start_child(spec, server, err) == 0)
