@@ -21,7 +21,7 @@ const struct csv_column csv_columns[CSV_COLUMNS] = {
     {"cpu_postgres_s", CSV_DECIMAL, 6, AT(cpu_postgres_s), true, true},
     {"working_set_mb", CSV_DECIMAL, 2, AT(working_set_mb), true, false},
     {"private_mb", CSV_DECIMAL, 2, AT(private_mb), true, false},
-    {"startup_s", CSV_DECIMAL, 2, AT(startup_s), true, false},
+    {"startup_s", CSV_DECIMAL, 3, AT(startup_s), true, false},
     {"cpu_server_user_s", CSV_DECIMAL, 6, AT(cpu_server_user_s), true, true},
     {"cpu_server_kernel_s", CSV_DECIMAL, 6, AT(cpu_server_kernel_s), true, true},
 };

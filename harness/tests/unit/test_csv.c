@@ -160,7 +160,7 @@ static void unknown_is_empty_both_ways(void **state)
     assert_int_equal(csv_format_line(&line, &text, &err), 0);
     assert_string_equal(text.data,
                         "2026-11-30T12:34:56Z,\"Go 1.27, \"\"tip\"\" | net/http\",2,ping,50,1234.50,,2.062,18517,,"
-                        "0.000000,0.000000,0.00,0.00,0.00,0.000000,0.000000");
+                        "0.000000,0.000000,0.00,0.00,0.000,0.000000,0.000000");
     text_add_char(&text, '\n');
     assert_int_equal(read_first(text.data, &reader, &read, &err), 1);
     assert_string_equal(read.server, line.server);
