@@ -78,12 +78,17 @@ static void read_seconds(const json_t *restbench, struct tool_result *result)
     result->per_second_count = count;
 }
 
-/* What the report is kept for does not need the run's token. */
-static void hide_token(const json_t *report)
+/* What the report is kept for needs neither the run's token nor where its work folder was. */
+static void hide_places(const json_t *report)
 {
-    const json_t *headers = json_object_get(json_object_get(report, "spec"), "headers");
+    json_t *spec = json_object_get(report, "spec");
+    const json_t *headers = json_object_get(spec, "headers");
+    const char *body = json_get_string(spec, "bodyFilePath");
     size_t i;
     json_t *header;
+
+    if (body != NULL)
+        json_put(spec, "bodyFilePath", json_string(fsx_basename(body)));
 
     json_array_foreach (headers, i, header) {
         const char *key = json_get_string(header, "key");
@@ -112,7 +117,7 @@ static int parse(const struct tool_job *job, const char *output, size_t len, str
         json_decref(report);
         return err_fail(err, "its output is not the JSON of restbench load (%s)", report == NULL ? error.text : "keys");
     }
-    hide_token(report);
+    hide_places(report);
     result->report = report;
     result->window_s = json_get_number(measured, "timeTakenSeconds");
     result->responses_2xx = json_get_number(restbench, "ok");
