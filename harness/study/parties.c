@@ -77,7 +77,10 @@ int parties_revive_database(struct run *run, struct err *err)
             free(one);
             return 0;
         }
+        /* On disk at once: who kills the database may kill us next. */
         manifest_note(run, "the database did not answer (%s); it is opened again", cause.text);
+        if (manifest_write(run, err) != 0)
+            return -1;
         database_close(run->database);
         run->database = NULL;
         err_clear(&cause);
