@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""TAP: what can be typed wrong for a run is one line on stderr and exit status 2, before anything is started or written."""
+
+import os
+import subprocess
+
+from study import Study
+from tap import RESTBENCH, Tap
+
+t = Tap()
+study = Study(t.path("study"), {"go-nethttp": "", "go-nethttp-old": "", "c-reference": ""})
+
+
+def refuses(arguments, part, name, status=2):
+    got = t.run(*study.arguments(*arguments))
+    t.ok(got.status == status and len(got.err.splitlines()) == 1 and part in got.err, name,
+         f"status {got.status}, expected {status} and {part!r} in\n{got.err}")
+
+
+refuses(["--servers", "rsut"], 'no row matches "rsut"; nearest:', "a server that is not there")
+refuses(["--servers", ""], "the pattern is empty", "an empty pattern")
+refuses(["--servers", "["], "at offset 1", "a broken expression")
+refuses(["--tests", "pingg"], 'no test matches "pingg"; nearest: ping', "a test that is not there")
+refuses(["--rounds", "0"], "--rounds 0", "no rounds")
+refuses(["--seconds", "1e3"], "--seconds 1e3", "seconds that are no plain number")
+refuses(["--connections", "50,50"], "--connections 50,50", "the same connections twice")
+refuses(["--security", "basic"], "--security basic", "an unknown security")
+refuses(["--cpus", "0/4096"], "4096", "a CPU that is not there")
+refuses(["--cpus", "0/0"], "--cpus", "one CPU on both sides")
+refuses(["--tool", "ab"], "restbench, bombardier", "an unknown load tool names those that there are")
+refuses(["--name", "a/b"], "--name a/b", "a name that is no file name")
+refuses(["--conections", "5"], "did you mean --connections?", "a mistyped option")
+t.ok(not os.path.exists(study.data) or os.listdir(study.data) == [], "no file was written")
+
+got = t.run(*study.arguments("--dry-run", "--servers", "go|go-nethttp"))
+t.is_([line for line in got.out.splitlines() if line.startswith("round")], ["round 1  go-nethttp  ping  4"],
+      "alternatives are tried until one spans the name", got.out)
+got = t.run(*study.arguments("--dry-run", "--servers", "GO-NETHTTP|c-reference"))
+t.is_(len([line for line in got.out.splitlines() if line.startswith("round")]), 2, "in any case of letters", got.out)
+
+study.add_server("c-reference", "", title="Server go-nethttp")
+refuses([], "have the same title", "two rows with one title")
+study.add_server("c-reference", "", requires=[{"name": "nosuchtool", "command": ["nosuchtool", "--version"],
+                                               "at_least": "1.0", "hint": "there is none"}])
+got = t.run(*study.arguments("--servers", "c-reference"))
+t.is_(got.status, 1, "all that matched lack something: status 1", got.err)
+t.has(got.err, "needs nosuchtool 1.0 or newer: not found; there is none", "and the reason is said")
+got = t.run(*study.arguments("--dry-run"))
+t.has(got.out, "skip       c-reference: needs nosuchtool", "the plan says what is skipped")
+
+one = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), RESTBENCH,
+                      *study.arguments("--servers", "go-nethttp")], capture_output=True, text=True, timeout=120)
+t.ok(one.returncode == 0 and "unpinned" in one.stderr, "with one allowed CPU it runs unpinned, and says so", one.stderr)
+
+t.done()
