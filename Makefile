@@ -29,7 +29,7 @@ all: $(PROGRAM)
 
 help:
 	@echo 'make            build ./restbench'
-	@echo 'make bench      install what is missing, build, measure two servers (about three minutes), print the tables'
+	@echo 'make bench      install what is missing, build, measure two servers (about four minutes), print the tables'
 	@echo 'make study      the whole study: config/study.json (hours)'
 	@echo 'make test       every test (unit and command line)'
 	@echo 'make torture    a study killed TORTURE_KILLS=200 times and resumed: nothing lost, nothing left'
@@ -109,7 +109,7 @@ PAIRS ?= 8
 duels: $(PROGRAM)
 	@RESTBENCH=$(abspath $(PROGRAM)) harness/tests/duels.py $(PAIRS)
 
-# Two servers, about three minutes; installs what is missing first, and says so.
+# Two servers, about four minutes; installs what is missing first, and says so.
 bench:
 	@./deps build run report
 	@$(MAKE) -s -j$(shell nproc) all

@@ -167,13 +167,11 @@ static json_t *tries_json(const char *earlier)
 }
 
 /* The table is asked when the load has ended and its answers were waited for. */
-static void count_rows(const struct life *life, const struct database_counts *before, struct database_counts *after,
-                       bool *has)
+static void count_rows(const struct life *life, struct database_counts *after, bool *has)
 {
     struct database *database = life->run->database;
     struct err ignored = {0};
 
-    (void)before;
     *has = database->ops->counts != NULL &&
            database->ops->counts(database, life->run->setup.study.tests[life->test].writes, after, &ignored) == 0;
 }
@@ -237,7 +235,7 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
     json_t *database;
     int result;
 
-    count_rows(life, &life->at_start, &after, &has_after);
+    count_rows(life, &after, &has_after);
     if (has_after)
         disagree = life_rows_disagree(life, after.rows_in_table);
     gather_evidence(life, phase, window, disagree,
