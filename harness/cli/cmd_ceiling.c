@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,11 @@
 #include "cli/commands.h"
 #include "machine/place.h"
 #include "results/record.h"
+#include "study/alone.h"
 #include "study/config.h"
 #include "study/config_database.h"
 #include "study/interrupt.h"
 #include "study/lock.h"
-#include "target/ceiling.h"
 #include "target/pq.h"
 
 #define SAME_DAY_MOST 1000
@@ -40,129 +39,42 @@ struct ceiling {
     struct machine machine;
     struct place place;
     struct lock lock;
+    struct database_spec spec; /* borrowed by the database */
     struct database *database;
+    struct alone alone;
+    bool *tests;
     char *url;
     char *state_dir;
-    char *pgbench;
-    char *version;
-    char *scripts; /* folder */
-    json_t *tests;
-    json_t *description;
 };
 
-static int run_once(struct ceiling *ceiling, const char *script, double seconds, struct ceiling_result *result,
-                    struct err *err)
+static int choose_tests(struct ceiling *ceiling, struct err *err)
 {
-    struct ceiling_job job = {
-        .database = ceiling->database,
-        .program = ceiling->pgbench,
-        .script = script,
-        .work_dir = ceiling->state_dir,
-        .clients = ceiling->study.pool,
-        .threads = cpus_count(&ceiling->machine.split.generator),
-        .seconds = seconds,
-    };
-
-    return ceiling_run(&job, result, err);
-}
-
-/* Warm-up, then the measured run, with the database's CPU time. */
-static int run_test(struct ceiling *ceiling, const struct study_test *test, const char *script,
-                    struct ceiling_result *result, double *cpu_s, struct err *err)
-{
-    const struct ceiling_args *args = ceiling->args;
-    double warmup_s = args->warmup_ns >= 0 ? (double)args->warmup_ns / CLOCK_NS_PER_S : ceiling->study.warmup_seconds;
-    double seconds =
-        args->seconds_ns > 0 ? (double)args->seconds_ns / CLOCK_NS_PER_S : ceiling->study.phases[0].seconds;
-    const struct side_usage *side;
-    struct machine_usage usage;
-    struct sampler sampler;
-    int status;
-
-    if (test->writes && ceiling->database->ops->reset(ceiling->database, err) != 0)
-        return -1;
-    if (warmup_s > 0 && run_once(ceiling, script, warmup_s, result, err) != 0)
-        return -1;
-    sampler_init(&sampler, &ceiling->machine.split);
-    (void)place_sample(&ceiling->place, &sampler, ceiling->database->pid);
-    sampler_begin(&sampler);
-    status = run_once(ceiling, script, seconds, result, err);
-    sampler_end(&sampler, &usage);
-    side = machine_usage_side(&usage, ceiling->place.name);
-    *cpu_s = side != NULL && ceiling->database->local ? side->total_s : NAN;
-    machine_usage_free(&usage);
-    sampler_free(&sampler);
-    return status;
-}
-
-static void add_result(struct ceiling *ceiling, const struct study_test *test, const struct ceiling_result *result,
-                       double cpu_s)
-{
-    json_t *object = json_object();
-
-    json_put(object, "name", json_string(test->name));
-    json_put(object, "title", json_string(test->title));
-    json_put(object, "transactions_per_s", json_number(result->transactions_per_s, 2));
-    json_put(object, "transactions", json_number(result->transactions, 0));
-    json_put(object, "failed", json_number(result->failed, 0));
-    json_put(object, "latency_mean_ms", json_number(result->latency_mean_ms, 3));
-    json_put(object, "cpu_postgres_s", json_number(cpu_s, 3));
-    (void)json_array_append_new(ceiling->tests, object);
-    log_line("ceiling    %s: %.0f transactions/s, mean latency %.2f ms", test->name, result->transactions_per_s,
-             result->latency_mean_ms);
-}
-
-static int is_chosen(struct pattern *pattern, const struct study_test *test, struct err *err)
-{
-    int matches;
-
-    if (pattern == NULL)
-        return 1;
-    matches = pattern_matches(pattern, test->name, err);
-    return matches != 0 ? matches : pattern_matches(pattern, test->title, err);
-}
-
-static int run_tests(struct ceiling *ceiling, struct err *err)
-{
-    struct pattern *pattern = NULL;
+    struct pattern *pattern;
     int status = 0;
 
-    if (ceiling->args->tests != NULL && (pattern = pattern_open("--tests", ceiling->args->tests, err)) == NULL)
+    if (ceiling->args->tests == NULL)
+        return 0;
+    pattern = pattern_open("--tests", ceiling->args->tests, err);
+    if (pattern == NULL)
         return -1;
+    ceiling->tests = text_alloc(ceiling->study.test_count + 1);
     for (size_t i = 0; i < ceiling->study.test_count && status == 0; i++) {
-        const struct study_test *test = &ceiling->study.tests[i];
-        char *script = text_format("%s/%s.sql", ceiling->scripts, test->name);
-        struct ceiling_result result;
-        double cpu_s;
+        int matches = pattern_matches(pattern, ceiling->study.tests[i].name, err);
 
-        int chosen = is_chosen(pattern, test, err);
-
-        if (chosen < 0) {
-            status = -1;
-        } else if (chosen > 0 && test->uses_database && !fsx_exists(script)) {
-            log_line("ceiling    %s: skipped, no %s", test->name, script);
-        } else if (chosen > 0 && test->uses_database) {
-            status = run_test(ceiling, test, script, &result, &cpu_s, err);
-            if (status == 0)
-                add_result(ceiling, test, &result, cpu_s);
-        }
-        free(script);
+        if (matches == 0)
+            matches = pattern_matches(pattern, ceiling->study.tests[i].title, err);
+        status = matches < 0 ? -1 : 0;
+        ceiling->tests[i] = matches > 0;
     }
     pattern_close(pattern);
-    if (status == 0 && json_array_size(ceiling->tests) == 0)
-        status = err_set(err, "no test to measure: %s, with a script in %s, none%s%s", ceiling->study.file,
-                         ceiling->scripts, ceiling->args->tests != NULL ? " that matches " : "",
-                         ceiling->args->tests != NULL ? ceiling->args->tests : "");
     return status;
 }
 
-static int open_all(struct ceiling *ceiling, struct err *err)
+/* Nothing is started before everything that can be missing is there. */
+static int prepare(struct ceiling *ceiling, struct err *err)
 {
     const struct ceiling_args *args = ceiling->args;
     char *file = args->study != NULL ? text_dup(args->study) : home_file("config/study.json", err);
-    struct database_spec spec;
-    char *schema;
-    char *dir;
     int status = file != NULL ? config_load(file, &ceiling->study, err) : -1;
 
     free(file);
@@ -170,14 +82,31 @@ static int open_all(struct ceiling *ceiling, struct err *err)
         return -1;
     if (!ceiling->study.has_database)
         return err_set(err, "%s: a study without a database has no ceiling", ceiling->study.file);
-    /* pgbench works in another folder. */
-    schema = realpath(ceiling->study.schema_path, NULL);
-    dir = fsx_dirname(schema != NULL ? schema : ceiling->study.schema_path);
-    ceiling->scripts = fsx_join(dir, "ceiling");
-    free(dir);
-    free(schema);
-    if ((ceiling->pgbench = ceiling_find_pgbench(&ceiling->version, err)) == NULL ||
-        (ceiling->state_dir = home_state(args->state, err)) == NULL ||
+    ceiling->alone = (struct alone){
+        .study = &ceiling->study,
+        .machine = &ceiling->machine,
+        .place = &ceiling->place,
+        .warmup_seconds =
+            args->warmup_ns >= 0 ? (double)args->warmup_ns / CLOCK_NS_PER_S : ceiling->study.warmup_seconds,
+        .seconds = args->seconds_ns > 0 ? (double)args->seconds_ns / CLOCK_NS_PER_S : ceiling->study.phases[0].seconds,
+    };
+    if (choose_tests(ceiling, err) != 0 || alone_open(&ceiling->alone, err) != 0 ||
+        (ceiling->state_dir = home_state(args->state, err)) == NULL)
+        return -1;
+    ceiling->alone.tests = ceiling->tests;
+    ceiling->alone.work_dir = ceiling->state_dir;
+    if (alone_count(&ceiling->alone) == 0)
+        return err_set(err, "no test to measure: %s has none%s%s with a script in %s", ceiling->study.file,
+                       args->tests != NULL ? " that matches " : "", args->tests != NULL ? args->tests : "",
+                       ceiling->alone.scripts);
+    return 0;
+}
+
+static int open_all(struct ceiling *ceiling, struct err *err)
+{
+    const struct ceiling_args *args = ceiling->args;
+
+    if (prepare(ceiling, err) != 0 ||
         machine_open(args->cpus != NULL ? args->cpus : ceiling->study.cpus, &ceiling->machine, err) != 0)
         return -1;
     if (ceiling->machine.split.note[0] != '\0')
@@ -187,19 +116,14 @@ static int open_all(struct ceiling *ceiling, struct err *err)
         (getenv("RESTBENCH_SHARE_CPUS") == NULL && /* as in `run`: for tests */
          lock_cpus(&ceiling->machine.allowed, &ceiling->lock, err) != 0))
         return -1;
-    spec = config_database_spec(&ceiling->study, ceiling->url, ceiling->state_dir);
-    spec.cpus = ceiling->place.cpus;
-    spec.cgroup = &ceiling->place.cgroup;
-    if (database_open(&spec, &ceiling->database, err) != 0 ||
+    ceiling->spec = config_database_spec(&ceiling->study, ceiling->url, ceiling->state_dir);
+    ceiling->spec.cpus = ceiling->place.cpus;
+    ceiling->spec.cgroup = &ceiling->place.cgroup;
+    if (database_open(&ceiling->spec, &ceiling->database, err) != 0 ||
         ceiling->database->ops->prepare(ceiling->database, err) != 0)
         return -1;
-    status = run_tests(ceiling, err);
-    if (status == 0)
-        ceiling->description = ceiling->database->ops->describe(ceiling->database, err);
-    /* The rows that were inserted are nobody's evidence. */
-    if (status == 0)
-        status = ceiling->description != NULL ? ceiling->database->ops->reset(ceiling->database, err) : -1;
-    return status;
+    ceiling->alone.database = ceiling->database;
+    return 0;
 }
 
 static void close_all(struct ceiling *ceiling)
@@ -211,12 +135,9 @@ static void close_all(struct ceiling *ceiling)
         (void)place_close(&ceiling->place, &ignored);
     lock_free(&ceiling->lock);
     machine_close(&ceiling->machine);
+    alone_close(&ceiling->alone);
     config_free(&ceiling->study);
-    json_decref(ceiling->tests);
-    json_decref(ceiling->description);
-    free(ceiling->scripts);
-    free(ceiling->pgbench);
-    free(ceiling->version);
+    free(ceiling->tests);
     free(ceiling->state_dir);
 }
 
@@ -249,37 +170,9 @@ static char *choose_file(const struct ceiling_args *args, const char *csv, const
     return NULL;
 }
 
-static int write_file(const struct ceiling *ceiling, const char *path, const char *utc, struct err *err)
-{
-    json_t *object = json_object();
-    json_t *pgbench = json_object();
-    char *text;
-    int status;
-
-    json_put(object, "format", json_integer(1));
-    json_put(object, "utc", json_string(utc));
-    json_put(object, "restbench", json_string(RESTBENCH_VERSION));
-    json_put(object, "study", json_string(ceiling->study.title));
-    json_put(object, "cpus", machine_cpus_to_json(&ceiling->machine));
-    json_put(pgbench, "version", json_string(ceiling->version));
-    json_put(pgbench, "clients", json_integer(ceiling->study.pool));
-    json_put(pgbench, "threads", json_integer(cpus_count(&ceiling->machine.split.generator)));
-    json_put(pgbench, "protocol", json_string("prepared"));
-    json_put(object, "pgbench", pgbench);
-    json_put(object, "database", json_incref(ceiling->description));
-    json_put(object, "tests", json_incref(ceiling->tests));
-    text = json_pretty(object);
-    text = text_realloc(text, strlen(text) + 2, 1);
-    (void)strcat(text, "\n");
-    status = fsx_write_new(path, text, strlen(text), 0644, err);
-    free(text);
-    json_decref(object);
-    return status;
-}
-
 static int measure(const struct ceiling_args *args, const char *csv, char *url, struct err *err)
 {
-    struct ceiling ceiling = {.args = args, .url = url, .tests = json_array(), .lock = {.state_fd = -1}};
+    struct ceiling ceiling = {.args = args, .url = url, .lock = {.state_fd = -1}};
     char utc[CLOCK_UTC_SIZE];
     char *path;
     int status = -1;
@@ -289,7 +182,7 @@ static int measure(const struct ceiling_args *args, const char *csv, char *url, 
     if (path != NULL)
         status = open_all(&ceiling, err);
     if (status == 0)
-        status = write_file(&ceiling, path, utc, err);
+        status = alone_measure(&ceiling.alone, path, err);
     if (status == 0)
         puts(path);
     close_all(&ceiling);

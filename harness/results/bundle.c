@@ -56,6 +56,12 @@ static int add_data(struct bundle_writing *w, struct err *err)
         result = add_beside(w, path, err);
         free(path);
     }
+    if (result == 0) {
+        char *path = record_beside(w->record->csv, "_ceiling.json");
+
+        result = add_beside(w, path, err);
+        free(path);
+    }
     free(folder);
     return result;
 }

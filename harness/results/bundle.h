@@ -3,7 +3,7 @@
  *
  * NAME.tar.gz holds, under NAME/:
  *   README.txt  bundle.json (format 1: run, command, versions, hashes)  SHA256SUMS
- *   data/       the CSV, its details and machine.json, the calibrations of its day
+ *   data/       the CSV, its details and machine.json, its ceiling, the calibrations of its day
  *   reports/    the tables
  *   config/     study.json: the configuration used, its files beside it under files/
  *   servers/    the folders of its rows, where they still are what was measured

@@ -1,5 +1,6 @@
 #include "results/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,4 +164,27 @@ const struct machine_row *record_machine_row(const struct record *record, uint32
         if (strcmp(record->machine.rows[i].title, record->cells.titles.strings[row]) == 0)
             return &record->machine.rows[i];
     return NULL;
+}
+
+double record_ceiling(const struct record *record, uint32_t test)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach (json_object_get(record->ceiling.root, "tests"), i, item) {
+        const char *name = json_get_string(item, "name");
+        double rate = json_get_number(item, "transactions_per_s");
+
+        if (name != NULL && strcmp(name, record->cells.tests.strings[test]) == 0)
+            return rate > 0 ? rate : NAN;
+    }
+    return NAN;
+}
+
+bool record_ceiling_matters(const struct record *record)
+{
+    for (uint32_t test = 0; test < record->cells.tests.count; test++)
+        if (cells_has_test(&record->cells, test) && record_test_uses_database(record, test))
+            return record->machine_path != NULL || record->ceiling.root != NULL;
+    return false;
 }

@@ -45,6 +45,10 @@ char *record_beside(const char *csv, const char *suffix);
 const char *record_test_title(const struct record *record, uint32_t test);
 bool record_test_uses_database(const struct record *record, uint32_t test);
 bool record_is_reference(const struct record *record, uint32_t row);
+/* Transactions/s of this test's statement without a server; NaN: not measured. */
+double record_ceiling(const struct record *record, uint32_t test);
+/* Whether that it was or was not measured is worth a word: a run of this program with tests that use the database. */
+bool record_ceiling_matters(const struct record *record);
 /* The row of machine.json with this title; NULL without one. */
 const struct machine_row *record_machine_row(const struct record *record, uint32_t row);
 

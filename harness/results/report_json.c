@@ -122,6 +122,8 @@ static json_t *cell_of(const struct record *record, const struct cells_group *gr
             (void)json_array_append_new(marks, json_string(mark_kinds[i].name));
     json_put(object, "marks", marks);
     json_put(object, "may_be_best", json_boolean(!cells_is_barred(group) && !record_is_reference(record, group->row)));
+    json_put(object, "of_ceiling_pct",
+             json_number(100 * group->spread[CELLS_RATE].median / record_ceiling(record, group->test), 1));
     json_put(object, "verdict", verdict_of(evidence));
     json_put(object, "latency", curve_of(latency));
     return object;

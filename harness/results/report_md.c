@@ -146,7 +146,8 @@ static void write_sections(const struct record *record, const struct report_md_e
                        "server | PostgreSQL |\n|---|---|---|---|---|---|---|---|---|\n");
         for_each_group(record, text, write_verdict_row);
     }
-    report_md_write_ceiling(record, text);
+    if (record_ceiling_matters(record))
+        report_md_write_ceiling(record, text);
     if (extras->published != NULL)
         published_write(extras->published, text);
     report_md_write_rows(record, text);

@@ -45,42 +45,103 @@ static void add_object(const char *prefix, const json_t *object, struct text *te
     }
 }
 
+/* The row's fastest number of connections for this test; NULL: not measured. */
+static const struct cells_group *fastest(const struct record *record, uint32_t row, uint32_t test)
+{
+    const struct cells_group *best = NULL;
+
+    for (uint32_t phase = 0; phase < record->cells.phase_count; phase++) {
+        const struct cells_group *group = cells_find(&record->cells, row, test, phase);
+
+        if (group != NULL && group->spread[CELLS_RATE].median > (best != NULL ? best->spread[CELLS_RATE].median : 0))
+            best = group;
+    }
+    return best;
+}
+
+static void add_ceiling_row(const struct record *record, uint32_t row, struct text *text)
+{
+    text_add(text, "| ");
+    markdown_add(text, record->cells.titles.strings[row]);
+    text_add(text, " |");
+    for (uint32_t test = 0; test < record->cells.tests.count; test++) {
+        const struct cells_group *best = fastest(record, row, test);
+        double most = record_ceiling(record, test);
+
+        if (isnan(most))
+            continue;
+        if (best == NULL) {
+            text_add(text, " n/a |");
+            continue;
+        }
+        text_addf(text, " %.0f %% (", 100 * best->spread[CELLS_RATE].median / most);
+        text_add_thousands(text, llrint(best->spread[CELLS_RATE].median));
+        text_add(text, ") |");
+    }
+    text_add_char(text, '\n');
+}
+
+/* "In Select 1 record the fastest, C reference, reaches 86 % of what the database can do." */
+static void add_ceiling_sentence(const struct record *record, uint32_t test, struct text *text)
+{
+    const struct cells_group *best = NULL;
+
+    for (uint32_t row = 0; row < record->cells.titles.count; row++) {
+        const struct cells_group *group = fastest(record, row, test);
+
+        if (group != NULL && (best == NULL || group->spread[CELLS_RATE].median > best->spread[CELLS_RATE].median))
+            best = group;
+    }
+    if (best == NULL)
+        return;
+    text_add(text, "- ");
+    markdown_add(text, record_test_title(record, test));
+    text_add(text, ": the fastest, ");
+    markdown_add(text, record->cells.titles.strings[best->row]);
+    text_addf(text, ", reaches %.0f %% of what the database can do.\n",
+              100 * best->spread[CELLS_RATE].median / record_ceiling(record, test));
+}
+
 void report_md_write_ceiling(const struct record *record, struct text *text)
 {
-    const json_t *tests = json_object_get(record->ceiling.root, "tests");
-    const char *heading = "\n## What the database alone can do\n\n"
-                          "PostgreSQL on the same CPUs, driven by pgbench with the same statements.\n\n"
-                          "| test | transactions/s of pgbench | fastest server | of the ceiling |\n|---|---|---|---|\n";
-    const json_t *item;
-    size_t i;
+    const json_t *pgbench = json_object_get(record->ceiling.root, "pgbench");
+    double clients = json_get_number(pgbench, "clients");
+    struct text rule = {0};
+    struct text ceilings = {0};
+    struct text sentences = {0};
 
-    json_array_foreach (tests, i, item) {
-        const char *name = json_get_string(item, "name");
-        uint32_t test = name != NULL ? intern_find(&record->cells.tests, name) : INTERN_NONE;
-        double most = json_get_number(item, "transactions_per_s");
-        const struct cells_group *best = NULL;
+    text_add(text, "\n## What the database alone can do\n\n");
+    for (uint32_t test = 0; test < record->cells.tests.count; test++) {
+        double most = record_ceiling(record, test);
 
-        for (uint32_t g = 0; test != INTERN_NONE && g < record->cells.group_count; g++) {
-            const struct cells_group *group = &record->cells.groups[g];
-
-            if (group->test == test && !isnan(group->spread[CELLS_RATE].median) &&
-                (best == NULL || group->spread[CELLS_RATE].median > best->spread[CELLS_RATE].median))
-                best = group;
-        }
-        if (best == NULL || !(most > 0))
+        if (isnan(most) || !cells_has_test(&record->cells, test))
             continue;
-        text_add(text, heading);
-        heading = "";
-        text_add(text, "| ");
+        text_add(text, rule.len == 0 ? "| server | " : " | ");
         markdown_add(text, record_test_title(record, test));
-        text_add(text, " | ");
-        text_add_thousands(text, llrint(most));
-        text_add(text, " | ");
-        markdown_add(text, record->cells.titles.strings[best->row]);
-        text_add(text, ", ");
-        text_add_thousands(text, llrint(best->spread[CELLS_RATE].median));
-        text_addf(text, " | %.0f %% |\n", 100 * best->spread[CELLS_RATE].median / most);
+        text_add(&rule, "---|");
+        text_add_char(&ceilings, ' ');
+        text_add_thousands(&ceilings, llrint(most));
+        text_add(&ceilings, "/s |");
+        add_ceiling_sentence(record, test, &sentences);
     }
+    if (rule.len == 0) {
+        text_addf(text, "Not measured here: `restbench ceiling %s` measures it, and then this report says it.\n",
+                  record->csv);
+    } else {
+        text_addf(text, " |\n|---|%s\n| PostgreSQL alone |%s\n", text_string(&rule), text_string(&ceilings));
+        for (uint32_t row = 0; row < record->cells.titles.count; row++)
+            if (record->cells.rows[row].lines > 0)
+                add_ceiling_row(record, row, text);
+        text_addf(text, "\n%s\nPostgreSQL on the same CPUs without a server, driven by pgbench",
+                  text_string(&sentences));
+        if (!isnan(clients))
+            text_addf(text, " (%.0f clients)", clients);
+        text_add(text, " with the same statements; beside it each server where its number of connections is best, in "
+                       "percent and requests/s. Above 100 %: the machine was slower while pgbench ran.\n");
+    }
+    text_free(&rule);
+    text_free(&ceilings);
+    text_free(&sentences);
 }
 
 static void add_versions(const json_t *versions, struct text *text)

@@ -12,12 +12,15 @@
 #define BAR_WIDTH 14
 #define RATE_WIDTH 10
 #define FIGURE_WIDTH 9
+#define CEILING_WIDTH 8
 
 struct sheet {
     const struct record *record;
     const struct report_term_options *options;
     struct text *text;
     size_t name_width;
+    size_t sign_width;
+    bool has_ceiling; /* what the database alone does is known of some test */
 };
 
 struct report_term_options report_term_detect(void)
@@ -142,6 +145,15 @@ static void add_verdict(const struct sheet *sheet, const struct cells_group *gro
     end_color(sheet);
 }
 
+static void add_ceiling(const struct sheet *sheet, const struct cells_group *group)
+{
+    double pct = 100 * group->spread[CELLS_RATE].median / record_ceiling(sheet->record, group->test);
+    char *text = isnan(pct) ? text_dup("") : text_format("%.0f %%", pct);
+
+    add_right(sheet->text, text, CEILING_WIDTH);
+    free(text);
+}
+
 static void add_row(const struct sheet *sheet, const struct cells_group *group, double best, double highest)
 {
     const struct cells *cells = &sheet->record->cells;
@@ -158,7 +170,7 @@ static void add_row(const struct sheet *sheet, const struct cells_group *group, 
     if (bold)
         end_color(sheet);
     tables_add_signs(cells, group->marks, &signs);
-    add_left(sheet->text, text_string(&signs), cells->incident_count > 0 ? 6 : 1);
+    add_left(sheet->text, text_string(&signs), sheet->sign_width);
     add_bar(sheet, group->spread[CELLS_RATE].median, highest);
     add_figure(sheet, group->spread[CELLS_P99].median, 1, FIGURE_WIDTH);
     add_figure(sheet, tables_cpu(group), 0, FIGURE_WIDTH);
@@ -166,6 +178,8 @@ static void add_row(const struct sheet *sheet, const struct cells_group *group, 
         add_figure(sheet, tables_postgres(group), 0, FIGURE_WIDTH);
     else
         add_right(sheet->text, "", FIGURE_WIDTH);
+    if (sheet->has_ceiling)
+        add_ceiling(sheet, group);
     add_verdict(sheet, group);
     text_add_char(sheet->text, '\n');
     text_free(&signs);
@@ -189,10 +203,12 @@ static void write_test(const struct sheet *sheet, uint32_t test, uint32_t phase)
     add_left(sheet->text, title, sheet->name_width + 2);
     end_color(sheet);
     add_right(sheet->text, "requests/s", RATE_WIDTH);
-    add_right(sheet->text, "", BAR_WIDTH + (cells->incident_count > 0 ? 6 : 1));
+    add_right(sheet->text, "", BAR_WIDTH + sheet->sign_width);
     add_right(sheet->text, "p99 ms", FIGURE_WIDTH);
     add_right(sheet->text, "CPU us", FIGURE_WIDTH);
     add_right(sheet->text, record_test_uses_database(sheet->record, test) ? "db us" : "", FIGURE_WIDTH);
+    if (sheet->has_ceiling)
+        add_right(sheet->text, isnan(record_ceiling(sheet->record, test)) ? "" : "of db", CEILING_WIDTH);
     text_add(sheet->text, sheet->record->evidence.groups != NULL ? "  limited by\n" : "\n");
     for (uint32_t row = 0; row < cells->titles.count; row++)
         if (cells_find(cells, row, test, phase) != NULL)
@@ -202,10 +218,12 @@ static void write_test(const struct sheet *sheet, uint32_t test, uint32_t phase)
 }
 
 /* Titles get what the other columns leave, at least 16 columns. */
-static size_t name_width_of(const struct record *record, int width)
+static size_t name_width_of(const struct sheet *sheet, int width)
 {
+    const struct record *record = sheet->record;
     size_t verdict = record->evidence.groups != NULL ? 44 : 0;
-    size_t others = 2 + RATE_WIDTH + 6 + BAR_WIDTH + 3 * FIGURE_WIDTH + verdict;
+    size_t others = 2 + RATE_WIDTH + sheet->sign_width + BAR_WIDTH + 3 * FIGURE_WIDTH +
+                    (sheet->has_ceiling ? CEILING_WIDTH : 0) + verdict;
     size_t room = (size_t)width > others + 16 ? (size_t)width - others : 16;
     size_t longest = 0;
 
@@ -232,12 +250,58 @@ static bool has_reference(const struct record *record)
     return false;
 }
 
+/* Of the widest " [A,B]", with a blank behind it. */
+static size_t sign_width_of(const struct record *record)
+{
+    size_t width = 0;
+
+    for (uint32_t i = 0; i < record->cells.group_count; i++) {
+        struct text signs = {0};
+
+        tables_add_signs(&record->cells, record->cells.groups[i].marks, &signs);
+        width = signs.len > width ? signs.len : width;
+        text_free(&signs);
+    }
+    return width + 1;
+}
+
+static void write_ceiling(const struct sheet *sheet)
+{
+    double clients = json_get_number(json_object_get(sheet->record->ceiling.root, "pgbench"), "clients");
+
+    if (!record_ceiling_matters(sheet->record))
+        return;
+    if (!sheet->has_ceiling) {
+        text_addf(sheet->text, "what the database alone can do was not measured: restbench ceiling %s\n",
+                  sheet->record->csv);
+        return;
+    }
+    text_add(sheet->text, "of db: percent of what the database can do without a server, by pgbench");
+    if (!isnan(clients))
+        text_addf(sheet->text, " with %.0f clients", clients);
+    text_add_char(sheet->text, ':');
+    for (uint32_t test = 0, count = 0; test < sheet->record->cells.tests.count; test++) {
+        double most = record_ceiling(sheet->record, test);
+
+        if (isnan(most) || !cells_has_test(&sheet->record->cells, test))
+            continue;
+        text_addf(sheet->text, "%s %s ", count++ > 0 ? "," : "", record_test_title(sheet->record, test));
+        text_add_thousands(sheet->text, llrint(most));
+        text_add(sheet->text, "/s");
+    }
+    text_add_char(sheet->text, '\n');
+}
+
 void report_term_write(const struct record *record, const struct report_term_options *options, struct text *text)
 {
-    struct sheet sheet = {record, options, text, name_width_of(record, options->width)};
+    struct sheet sheet = {.record = record, .options = options, .text = text, .sign_width = sign_width_of(record)};
     struct text can = {0};
     struct text cannot = {0};
 
+    for (uint32_t test = 0; test < record->cells.tests.count; test++)
+        sheet.has_ceiling =
+            sheet.has_ceiling || (cells_has_test(&record->cells, test) && !isnan(record_ceiling(record, test)));
+    sheet.name_width = name_width_of(&sheet, options->width);
     for (uint32_t test = 0; test < record->cells.tests.count; test++)
         for (uint32_t phase = 0; phase < record->cells.phase_count; phase++)
             if (cells_has_phase(&record->cells, test, phase))
@@ -245,6 +309,7 @@ void report_term_write(const struct record *record, const struct report_term_opt
     if (has_reference(record))
         text_add(text, "* a reference, not a competitor\n");
     text_add(text, "CPU us: of the server for a request, user and kernel; db us: of PostgreSQL\n");
+    write_ceiling(&sheet);
     tables_write_marks(record, tables_add_plain, text);
     tables_write_missing(record, tables_add_plain, text);
     conclude_write(record, &can, &cannot);

@@ -235,10 +235,11 @@ static int read_study(const struct json_at *at, const char *dir, struct study *s
     static const char *const keys[] = {"$schema", "format",      "title",   "servers",  "servers_folder", "rounds",
                                        "order",   "warmup",      "seconds", "phases",   "security",       "pool",
                                        "cpus",    "affinity",    "timeout", "database", "contract",       "tests",
-                                       "note",    "calibration", NULL};
+                                       "note",    "calibration", "ceiling", NULL};
     static const int64_t three = 3;
     static const int64_t sixteen = 16;
     static const bool yes = true;
+    static const bool no = false;
     bool forward;
     int64_t format;
     const char *title;
@@ -254,7 +255,8 @@ static int read_study(const struct json_at *at, const char *dir, struct study *s
         json_at_int(at, "pool", &sixteen, 1, 10000, &study->pool, err) != 0 ||
         json_at_string(at, "cpus", "auto", &cpus, err) != 0 ||
         read_choice(at, "affinity", "before-exec", "after-start", &study->after_start, err) != 0 ||
-        json_at_bool(at, "calibration", &yes, &study->calibrates, err) != 0 || read_timeout(at, study, err) != 0 ||
+        json_at_bool(at, "calibration", &yes, &study->calibrates, err) != 0 ||
+        json_at_bool(at, "ceiling", &no, &study->ceiling, err) != 0 || read_timeout(at, study, err) != 0 ||
         read_database(at, dir, study, err) != 0 || read_path(at, "contract", dir, &study->contract_path, err) != 0 ||
         read_tests(at, dir, study, err) != 0)
         return -1;

@@ -64,6 +64,7 @@ struct study {
     char *cpus;       /* "auto" or "SERVER/GENERATOR" */
     bool after_start; /* affinity set after start, as the study did it, instead of before exec */
     bool calibrates;  /* the machine's speed is measured before and after */
+    bool ceiling;     /* what the database alone does is measured, too */
     int64_t timeout_ns;
     bool has_database;
     char *table; /* NULL without a database */

@@ -80,6 +80,7 @@ int duel(const struct duel_options *options, struct duel_outcome *outcome, struc
         run.servers_dir = arms.servers;
         run.name = arms.name;
         run.rounds = options->pairs;
+        run.ceiling = "no"; /* the question is which of two is faster */
         run.is_enough = look_between_pairs;
         run.context = &copy;
         log_line("duel       base %s, head %s, base once more (A/A), up to %lld pairs in turn (ABBA)", arms.base,

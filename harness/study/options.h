@@ -20,6 +20,7 @@ struct run_options {
     const char *database;    /* URL */
     const char *cpus;
     const char *affinity;
+    const char *ceiling; /* "yes" or "no" */
     const char *name;
     const char *data;    /* NULL: data/ */
     const char *reports; /* NULL: reports/ */

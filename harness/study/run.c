@@ -15,6 +15,7 @@
 #include "study/interrupt.h"
 #include "study/manifest.h"
 #include "study/parties.h"
+#include "study/run_ceiling.h"
 #include "study/run_state.h"
 #include "study/until.h"
 
@@ -349,6 +350,8 @@ static int measure(struct run *run, struct err *err)
     progress_end(&run->progress);
     if (result == 0)
         say_until(run);
+    if (result == 0)
+        result = run_ceiling(run, err);
     if (result == 0 && run->setup.study.calibrates)
         result = calibration_run(run, true, err);
     if (result == 0) {

@@ -69,6 +69,8 @@ static int apply(const struct run_options *options, struct study *study, struct 
         if (!study->after_start && strcmp(options->affinity, "before-exec") != 0)
             return err_set(err, "--affinity %s: give before-exec or after-start", options->affinity);
     }
+    if (options->ceiling != NULL && strcmp(options->ceiling, "yes") != 0 && strcmp(options->ceiling, "no") != 0)
+        return err_set(err, "--ceiling %s: give yes or no", options->ceiling);
     if (options->cpus != NULL) {
         free(study->cpus);
         study->cpus = text_dup(options->cpus);

@@ -143,6 +143,7 @@ function drawOverview() {
   if (known) columns.push(
     { key: "limit", title: "limited by", kind: "text", className: "wrap", value: (cell) => cell.verdict && cell.verdict.text, cell: (cell, td) => { td.textContent = cell.verdict ? cell.verdict.text : "n/a"; if (cell.verdict) td.classList.add(`limit-${cell.verdict.limited_by}`); } },
     { key: "generator", title: "generator %", kind: "number", digits: 0, value: (cell) => cell.verdict && cell.verdict.generator_pct });
+  if (cells.some((cell) => cell.of_ceiling_pct !== null)) columns.push({ key: "ceiling", title: "% of the database alone", kind: "number", digits: 0, value: (cell) => cell.of_ceiling_pct });
   fillTable(byId("table-limits"), columns, cells, state.limits, drawOverview, openEvidence);
 }
 
@@ -274,9 +275,11 @@ function drawPublished() {
 /* What PostgreSQL alone does with the same statements, and how near the fastest server comes. */
 function ceilingText() {
   const ceiling = theRun().ceiling && Array.isArray(theRun().ceiling.tests) ? theRun().ceiling.tests.find((test) => test.name === state.test) : null;
-  const rates = shownCells(false).map((cell) => cell.requests_per_s.median).filter((value) => value !== null);
-  if (!ceiling || !ceiling.transactions_per_s || rates.length === 0) return "";
-  return `PostgreSQL alone does ${number(ceiling.transactions_per_s, 0)}/s here; the fastest server reaches ${number(100 * Math.max(...rates) / ceiling.transactions_per_s, 0)} % of it. `;
+  const test = theRun().tests.find((item) => item.name === state.test);
+  const fastest = shownCells(false).filter((cell) => cell.of_ceiling_pct !== null).sort((a, b) => compare(a.of_ceiling_pct, b.of_ceiling_pct, true))[0];
+  if (!test || !test.database) return "";
+  if (!ceiling || !fastest) return theRun().run ? "What the database alone can do was not measured (restbench ceiling). " : "";
+  return `PostgreSQL alone, driven by pgbench, does ${number(ceiling.transactions_per_s, 0)}/s with this test's statement: ${fastest.row} reaches ${number(fastest.of_ceiling_pct, 0)} % of what the database can do. `;
 }
 
 function openEvidence(cell) {

@@ -80,6 +80,7 @@ for row, digest in zip(machine["rows"], (hash_0, "0" * 64)):
     row["run_command"] = ["./server"]
 put(os.path.join(STATE, "build", "row-0", hash_0, "server"), "a binary", 0o755)
 put(os.path.join(DATA, "2026-11-30_calibration_before.csv"), "utc,processes,ms\n")
+put(os.path.join(DATA, "2026-11-30_no-auth_ceiling.json"), "{\"format\": 1, \"tests\": []}\n")
 CSV = run_files.write(DATA, cells, machine)
 
 got = bundle(csv=CSV)
@@ -94,7 +95,7 @@ with tarfile.open(ARCHIVE) as tar:
     names = {name.split("/", 1)[1] for name in tar.getnames()}
 for name in ("README.txt", "SHA256SUMS", "bundle.json", "data/2026-11-30_no-auth.csv", "reports/2026-11-30_no-auth.md",
              "data/2026-11-30_no-auth_details.jsonl", "data/2026-11-30_no-auth_machine.json",
-             "data/2026-11-30_calibration_before.csv", "config/study.json", "config/files/schema.sql",
+             "data/2026-11-30_calibration_before.csv", "data/2026-11-30_no-auth_ceiling.json", "config/study.json", "config/files/schema.sql",
              "config/files/2_schema.sql", "config/files/böse datei.json", "servers/row-0/main.go", "servers/row-0/a link"):
     t.ok(name in names, f"holds {name}", sorted(names))
 t.ok("servers/row-1/main.rs" not in names, "what was not measured is not in it")

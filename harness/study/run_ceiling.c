@@ -1,0 +1,72 @@
+#include "study/run_ceiling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fsx.h"
+#include "base/log.h"
+#include "results/record.h"
+#include "study/alone.h"
+#include "study/interrupt.h"
+#include "study/manifest.h"
+#include "study/parties.h"
+#include "study/progress.h"
+
+static bool is_wanted(const struct run *run)
+{
+    const struct study *study = &run->setup.study;
+    bool uses_database = false;
+
+    for (size_t i = 0; i < study->test_count; i++)
+        uses_database = uses_database || (run->setup.tests[i] && study->tests[i].uses_database);
+    if (!study->has_database || !uses_database)
+        return false;
+    return run->options->ceiling != NULL ? strcmp(run->options->ceiling, "yes") == 0 : study->ceiling;
+}
+
+static int measure(struct run *run, const char *path, struct err *err)
+{
+    struct alone alone = {
+        .study = &run->setup.study,
+        .machine = &run->parts,
+        .place = &run->database_place,
+        .work_dir = run->work_dir,
+        .tests = run->setup.tests,
+        .warmup_seconds = run->setup.study.warmup_seconds,
+        .seconds = run->setup.study.phases[0].seconds,
+    };
+    int result = alone_open(&alone, err);
+    char eta[32];
+
+    if (result == 0)
+        result = parties_revive_database(run, err);
+    if (result == 0) {
+        progress_format_eta((double)alone_count(&alone) * (alone.warmup_seconds + alone.seconds), eta, sizeof eta);
+        log_line("ceiling    PostgreSQL without a server, by pgbench: %zu tests, about %s", alone_count(&alone), eta);
+        alone.database = run->database;
+        result = alone_measure(&alone, path, err);
+    }
+    alone_close(&alone);
+    return result;
+}
+
+int run_ceiling(struct run *run, struct err *err)
+{
+    struct err cause = {0};
+    char *path;
+    int result = 0;
+
+    if (!is_wanted(run))
+        return 0;
+    path = record_beside(run->store.csv_path, "_ceiling.json");
+    if (!fsx_exists(path) && measure(run, path, &cause) != 0) {
+        if (interrupt_signal() != 0) {
+            result = err_fail(err, "interrupted");
+        } else {
+            log_line("ceiling    not measured: %s", cause.text);
+            manifest_note(run, "what the database alone can do was not measured: %s", cause.text);
+        }
+    }
+    free(path);
+    return result;
+}
