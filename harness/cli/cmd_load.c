@@ -36,6 +36,7 @@ struct load_args {
     bool insecure;
     const char *ca_file;
     bool close;
+    bool http2;
     const char *requests_file;
     int64_t seed;
     const char *expect;
@@ -67,6 +68,7 @@ static const struct opt opts[] = {
     {0, "threads", "N", OPT_COUNT, AT(threads), "threads (the CPUs that it may run on)"},
     {0, "engine", "NAME", OPT_STRING, AT(engine), "auto, epoll or io_uring"},
     {0, "close", NULL, OPT_FLAG, AT(close), "one request a connection"},
+    {0, "http2", NULL, OPT_FLAG, AT(http2), "not spoken here: HTTP/2 is measured by run --tool h2load-http2"},
     {0, "requests", "FILE", OPT_STRING, AT(requests_file),
      "many requests, a JSON object a line: method, path, headers, body,\nweight, expect: {status, body}"},
     {0, "seed", "N", OPT_COUNT, AT(seed), "fixes the order in which they are drawn (1)"},
@@ -165,6 +167,9 @@ static int read_files(const struct load_args *args, struct load_options *options
 static int make_options(const struct load_args *args, struct load_options *options, struct err *err)
 {
     load_options_init(options);
+    if (args->http2)
+        return err_set(err,
+                       "--http2: this generator speaks HTTP/1.1; for HTTP/2 use restbench run --tool h2load-http2");
     if (args->requests == 0)
         return err_set(err, "-n 0 is not possible; give at least 1 request");
     if (args->threads == 0)

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "tools/tool.h"
 
-extern const struct tool tool_restbench, tool_bombardier, tool_wrk, tool_oha, tool_h2load;
+extern const struct tool tool_restbench, tool_bombardier, tool_wrk, tool_oha, tool_h2load, tool_h2load_http2;
 
 /* An argv that grows: `items` is NULL-terminated once there is one. */
 struct words {

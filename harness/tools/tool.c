@@ -8,7 +8,7 @@
 #include "tools/drivers.h"
 
 static const struct tool *const tools[] = {
-    &tool_restbench, &tool_bombardier, &tool_wrk, &tool_oha, &tool_h2load, NULL,
+    &tool_restbench, &tool_bombardier, &tool_wrk, &tool_oha, &tool_h2load, &tool_h2load_http2, NULL,
 };
 
 const struct tool *tool_find(const char *name, struct err *err)

@@ -9,6 +9,9 @@
 /*
  * h2load 1.52 (nghttp2). No percentiles; its latencies are of every answer; a connection that the server closes is
  * neither opened again (HTTP/1.1) nor told; there is no timeout of a request. It ends with exit 0 when nobody listens.
+ *
+ * Two drivers: one speaks HTTP/1.1 as all the others, one HTTP/2 (without TLS at once, RFC 9113 section 3.3), with one
+ * request at a time on a connection. With https both take what the server chooses.
  */
 
 /* A Host of the job's would be sent beside h2load's own, which is called ":authority". */
@@ -26,7 +29,7 @@ static int add_headers(struct words *words, const struct tool_job *job, struct e
     return 0;
 }
 
-static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
+static int make_command(const struct tool_job *job, bool http2, char ***argv, struct err *err)
 {
     struct words words = {0};
     long long threads = job->threads < job->connections ? job->threads : job->connections;
@@ -35,7 +38,7 @@ static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
     if (job->rate_per_s > 0)
         return err_set(err, "h2load has no rate of requests");
     words_add(&words, "h2load");
-    if (strncasecmp(job->url, "https:", 6) != 0) /* there the server chooses between HTTP/2 and HTTP/1.1 */
+    if (!http2 && strncasecmp(job->url, "https:", 6) != 0)
         words_add(&words, "--h1");
     words_pair(&words, "-c", text_format("%lld", (long long)job->connections));
     words_pair(&words, "-t", text_format("%lld", threads));
@@ -52,6 +55,16 @@ static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
     free(url);
     *argv = words.items;
     return 0;
+}
+
+static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
+{
+    return make_command(job, false, argv, err);
+}
+
+static int make_http2_argv(const struct tool_job *job, char ***argv, struct err *err)
+{
+    return make_command(job, true, argv, err);
 }
 
 /* The one group of `expression` as a number; NaN when the text has none. */
@@ -166,5 +179,14 @@ const struct tool tool_h2load = {
     .version_argv = version_argv,
     .version_pattern = "nghttp2/(\\d\\S*)",
     .make_argv = make_argv,
+    .parse = parse,
+};
+
+const struct tool tool_h2load_http2 = {
+    .name = "h2load-http2",
+    .program = "h2load",
+    .version_argv = version_argv,
+    .version_pattern = "nghttp2/(\\d\\S*)",
+    .make_argv = make_http2_argv,
     .parse = parse,
 };

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """TAP: `run --tool` with each load tool that is installed, and with tools that say nothing or nonsense."""
 
+import glob
 import json
 import os
+import re
 import shutil
 import sys
 
-from study import Study
+from study import SERVERS, Study
 from tap import CASES, HERE, Tap
 
 sys.dont_write_bytecode = True
@@ -78,6 +80,20 @@ for tool in TOOLS:
         t.ok(True, f"{tool} # SKIP {tool} is not installed")
 
 nonsense()
+
+# HTTP/2, by a server that counts its requests of each kind.
+LACKS = [program for program in ("go", "h2load") if not shutil.which(program, path=PATH)]
+if LACKS:
+    t.ok(True, f"HTTP/2 # SKIP {LACKS[0]} is not installed")
+else:
+    study = Study(t.path("http2"), {}, rows=["http2"], servers_folder=SERVERS, seconds=1)
+    got = t.run(*study.arguments("--tool", "h2load-http2"), env={"PATH": PATH})
+    t.is_((got.status, len(study.csv())), (0, 1), "HTTP/2: one cell", got.err)
+    said = [re.search(r"HTTP/1.1 (\d+), HTTP/2 (\d+)", open(path, encoding="utf-8").read())
+            for path in glob.glob(os.path.join(study.state, "logs", "**", "*.log"), recursive=True)]
+    counts = [tuple(map(int, found.groups())) for found in said if found]
+    ok = int(study.csv()[0].split(",")[8]) if study.csv() else 0
+    t.ok(len(counts) == 1 and counts[0][0] < 20 and counts[0][1] >= ok > 0, "the server saw HTTP/2", (counts, ok))
 
 study = Study(t.path("study-not-executable"), {"good": ""})
 got = t.run(*study.arguments("--tool", "bombardier"),

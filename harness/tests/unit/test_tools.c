@@ -325,6 +325,9 @@ static void arguments(void **state)
     expect_argv("h2load", &job,
                 "h2load | --h1 | -c | 6 | -t | 4 | -D | 1500ms | -H | :method: POST | -d | /b | -H | a: 1 | -H | "
                 ":authority: one.example | http://127.0.0.1:8085/?a=b");
+    expect_argv("h2load-http2", &job,
+                "h2load | -c | 6 | -t | 4 | -D | 1500ms | -H | :method: POST | -d | /b | -H | a: 1 | -H | "
+                ":authority: one.example | http://127.0.0.1:8085/?a=b");
     expect_argv(
         "oha", &job,
         "oha | --no-tui | --disable-compression | --output-format | json | --worker-threads | 4 | -c | 6 | -z | "

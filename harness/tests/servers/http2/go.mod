@@ -1,0 +1,3 @@
+module http2
+
+go 1.24
