@@ -233,17 +233,14 @@ static void make_order(struct ring *ring, const uint64_t *weights, uint64_t seed
     shuffle(ring->order, ring->order_len, seed);
 }
 
-int ring_load(const struct url *url, const struct ring_options *options, struct ring *ring, struct err *err)
+int ring_parse(const struct url *url, const struct ring_options *options, const char *data, size_t len,
+               struct ring *ring, struct err *err)
 {
     struct build build = {url, options, ring, NULL, 0};
-    char *data = NULL;
-    size_t len;
     size_t number = 0;
     int rc = 0;
 
     memset(ring, 0, sizeof *ring);
-    if (fsx_read(options->file, FILE_LIMIT, &data, &len, err) != 0)
-        return -1;
     for (const char *line = data; rc == 0 && line < data + len;) {
         const char *end = memchr(line, '\n', (size_t)(data + len - line));
         size_t line_len = (size_t)((end != NULL ? end : data + len) - line);
@@ -254,10 +251,23 @@ int ring_load(const struct url *url, const struct ring_options *options, struct 
         line += line_len + 1;
     }
     if (rc == 0 && ring->count == 0)
-        rc = err_set(err, "%s: no request in the file; one JSON object a line", options->file);
+        rc = err_set(err, "%s: no request in it; one JSON object a line", options->file);
     if (rc == 0)
         make_order(ring, build.weights, options->seed);
     free(build.weights);
+    return rc;
+}
+
+int ring_load(const struct url *url, const struct ring_options *options, struct ring *ring, struct err *err)
+{
+    char *data = NULL;
+    size_t len;
+    int rc;
+
+    memset(ring, 0, sizeof *ring);
+    if (fsx_read(options->file, FILE_LIMIT, &data, &len, err) != 0)
+        return -1;
+    rc = ring_parse(url, options, data, len, ring, err);
     free(data);
     return rc;
 }

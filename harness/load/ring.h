@@ -31,6 +31,9 @@ struct ring_options {
 };
 
 int ring_load(const struct url *url, const struct ring_options *options, struct ring *ring, struct err *err);
+/* The same from bytes; options->file is then only what faults call them. */
+int ring_parse(const struct url *url, const struct ring_options *options, const char *data, size_t len,
+               struct ring *ring, struct err *err);
 void ring_free(struct ring *ring);
 
 #endif

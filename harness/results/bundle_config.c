@@ -83,6 +83,8 @@ int bundle_add_config(struct bundle_writing *w, struct err *err)
         if (result == 0)
             result = add_named(w, json_object_get(test, "body"), "file", err);
         if (result == 0)
+            result = add_named(w, json_object_get(test, "requests"), "file", err);
+        if (result == 0)
             result = add_named(w, json_object_get(test, "expect"), "file", err);
     }
     (void)json_object_del(w->study, "$schema");

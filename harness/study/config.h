@@ -32,6 +32,10 @@ struct study_test {
     enum study_content body_kind;
     char *body;
     size_t body_len;
+    enum study_content
+        requests_kind; /* NONE: every request is the one above; else many (load/ring.h), of which it is an example */
+    char *requests;
+    size_t requests_len;
     int expect_status;
     enum study_content expect_kind;
     char *expect;

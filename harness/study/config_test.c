@@ -5,6 +5,8 @@
 
 #include "base/fsx.h"
 #include "base/text.h"
+#include "load/ring.h"
+#include "load/url.h"
 
 static const bool no = false;
 
@@ -107,6 +109,45 @@ static int read_expect(const struct json_at *at, const char *dir, struct study_t
     return 0;
 }
 
+/* Their faults are found here, but for what SQL will give. */
+static int read_requests(const struct json_at *at, const char *dir, struct study_test *test, struct err *err)
+{
+    static const char *const keys[] = {"text", "file", "sql", NULL};
+    struct json_at requests = json_at_key(at, "requests");
+    const char *file = json_string_value(json_object_get(requests.value, "file"));
+
+    if (requests.value == NULL)
+        return 0;
+    if (json_at_only(&requests, keys, err) != 0 ||
+        read_content(&requests, dir, &test->requests_kind, &test->requests, &test->requests_len, err) != 0)
+        return -1;
+    if (test->requests_kind == CONTENT_NONE)
+        return json_at_error(&requests, err, "\"requests\" needs one of text, file, sql");
+    if (test->body_kind != CONTENT_NONE)
+        return json_at_error(&requests, err, "give \"body\" or \"requests\", not both: each of those has its own");
+    if (test->requests_kind == CONTENT_BYTES) {
+        struct err cause = {0};
+
+        if (config_check_requests(file != NULL ? file : "\"requests\"", test, test->requests, test->requests_len,
+                                  &cause) != 0)
+            return json_at_error(&requests, err, "%s", cause.text);
+    }
+    return 0;
+}
+
+int config_check_requests(const char *name, const struct study_test *test, const char *text, size_t len,
+                          struct err *err)
+{
+    struct url url = {.host = "127.0.0.1", .port = "80", .authority = "127.0.0.1", .target = "/"};
+    struct request_headers none = {0};
+    struct ring_options options = {.file = name, .method = test->method, .headers = &none, .seed = 1};
+    struct ring ring;
+    int result = ring_parse(&url, &options, text, len, &ring, err);
+
+    ring_free(&ring);
+    return result;
+}
+
 static bool is_token(const char *string)
 {
     return *string != '\0' && string[strcspn(string, " \t\r\n()<>@,;:\\\"/[]?={}")] == '\0' && strlen(string) < 32;
@@ -115,8 +156,9 @@ static bool is_token(const char *string)
 int config_read_test(const struct json_at *at, const char *dir, bool has_database, struct study_test *test,
                      struct err *err)
 {
-    static const char *const keys[] = {"name",   "title",  "method",           "path", "headers", "body", "database",
-                                       "writes", "expect", "rows_per_request", "note", NULL};
+    static const char *const keys[] = {"name",     "title",    "method", "path",   "headers",          "body",
+                                       "requests", "database", "writes", "expect", "rows_per_request", "note",
+                                       NULL};
     static const int64_t one = 1;
     const char *name;
     const char *title;
@@ -142,10 +184,11 @@ int config_read_test(const struct json_at *at, const char *dir, bool has_databas
     if (json_at_bool(at, "database", &has_database, &test->uses_database, err) != 0 ||
         json_at_bool(at, "writes", &no, &test->writes, err) != 0 ||
         json_at_int(at, "rows_per_request", &one, 1, 1000000, &test->rows_per_request, err) != 0 ||
-        read_headers(at, test, err) != 0 || read_body(at, dir, test, err) != 0 || read_expect(at, dir, test, err) != 0)
+        read_headers(at, test, err) != 0 || read_body(at, dir, test, err) != 0 ||
+        read_requests(at, dir, test, err) != 0 || read_expect(at, dir, test, err) != 0)
         return -1;
-    if (!has_database &&
-        (test->uses_database || test->writes || test->body_kind == CONTENT_SQL || test->expect_kind == CONTENT_SQL))
+    if (!has_database && (test->uses_database || test->writes || test->body_kind == CONTENT_SQL ||
+                          test->requests_kind == CONTENT_SQL || test->expect_kind == CONTENT_SQL))
         return json_at_error(at, err,
                              "test %s needs a database, but the study has none (\"database\": {\"kind\": ...})", name);
     if (test->writes && !test->uses_database)
@@ -163,5 +206,6 @@ void config_free_test(struct study_test *test)
     free(test->method);
     free(test->path);
     free(test->body);
+    free(test->requests);
     free(test->expect);
 }

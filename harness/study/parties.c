@@ -139,6 +139,10 @@ static int find_tool(struct run *run, struct err *err)
 
     if (tool == NULL)
         return -1;
+    for (size_t i = 0; i < run->setup.study.test_count; i++)
+        if (run->setup.tests[i] && run->setup.study.tests[i].requests_kind != CONTENT_NONE && !tool->has_ring)
+            return err_set(err, "--tool %s: it cannot send the many requests of test %s; leave --tool or the test out",
+                           tool->name, run->setup.study.tests[i].name);
     run->tool = tool;
     env_basic(&env);
     if (tool->program != NULL) {

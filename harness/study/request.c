@@ -7,6 +7,7 @@
 #include "base/fsx.h"
 #include "base/json_exact.h"
 #include "base/text.h"
+#include "study/config_test.h"
 #include "target/jwt.h"
 #include "target/probe.h"
 
@@ -55,6 +56,25 @@ static int make_body(struct run *run, size_t index, struct err *err)
     return result;
 }
 
+static int make_ring(struct run *run, size_t index, struct err *err)
+{
+    const struct study_test *test = &run->setup.study.tests[index];
+    char *text;
+    size_t len;
+    int result;
+
+    if (resolve(run, test->requests_kind, test->requests, test->requests_len, &text, &len, err) != 0)
+        return err_prefix(err, "the requests of test %s", test->name);
+    if (text == NULL)
+        return 0;
+    run->requests[index].ring_path = text_format("%s/requests_%s", run->work_dir, test->name);
+    result = config_check_requests(test->name, test, text, len, err);
+    if (result == 0)
+        result = fsx_write_atomic(run->requests[index].ring_path, text, len, 0644, err);
+    free(text);
+    return result;
+}
+
 static int make_headers(struct run *run, size_t index, struct err *err)
 {
     static const struct jwt_token token = {.exp_kind = JWT_EXP_IN, .exp_in_s = token_s};
@@ -90,7 +110,7 @@ int request_make_all(struct run *run, struct err *err)
 
         if (!run->setup.tests[i])
             continue;
-        if (make_body(run, i, err) != 0 || make_headers(run, i, err) != 0)
+        if (make_body(run, i, err) != 0 || make_ring(run, i, err) != 0 || make_headers(run, i, err) != 0)
             return -1;
         if (resolve(run, test->expect_kind, test->expect, test->expect != NULL ? strlen(test->expect) : 0, &expect,
                     &len, err) != 0)
@@ -109,6 +129,7 @@ void request_free_all(struct run *run)
             free(*header);
         free(request->headers);
         free(request->body_path);
+        free(request->ring_path);
         free(request->expect_json);
     }
     free(run->requests);
@@ -155,7 +176,7 @@ int request_try(struct run *run, const struct server *server, size_t index, char
 
         if (probe_request(probe, &ask, &answer, err) == 0) {
             result = compare(test, request, &answer, err);
-            if (result == 0 && request->expect_json != NULL) {
+            if (result == 0 && request->expect_json != NULL && request->ring_path == NULL) {
                 request->expect_every = answer.body_len <= small_body ? every_of_small : every_of_large;
                 *expect_path = text_format("%s/expect_%s", run->work_dir, test->name);
                 result = fsx_write_atomic(*expect_path, answer.body, answer.body_len, 0644, err);
@@ -179,6 +200,7 @@ struct tool_job request_job(const struct run *run, const struct server *server, 
                              .method = test->method,
                              .headers = (const char *const *)run->requests[index].headers,
                              .body_path = run->requests[index].body_path,
+                             .ring_path = run->requests[index].ring_path,
                              .timeout_ns = run->setup.study.timeout_ns,
                              .expect_every = run->requests[index].expect_every,
                              .events_fd = -1};

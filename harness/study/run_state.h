@@ -19,6 +19,7 @@
 /* What a test sends and must get back; files lie in the run's work folder. */
 struct run_request {
     char *body_path;      /* NULL: no body */
+    char *ring_path;      /* many requests, a line each; NULL: always the same one */
     char *expect_json;    /* what a right answer's body means; NULL: anything */
     int64_t expect_every; /* one answer in so many is compared under load */
     char **headers;       /* with the token, NULL-terminated */

@@ -169,6 +169,34 @@ static json_t *make_effective(const struct setup *setup)
     return effective;
 }
 
+/* What tests take from files, as it was read. */
+static void hash_contents(struct setup *setup)
+{
+    for (size_t i = 0; i < setup->study.test_count; i++) {
+        const struct study_test *test = &setup->study.tests[i];
+        const json_t *given = json_array_get(json_object_get(setup->study.json, "tests"), i);
+        const struct {
+            const char *key;
+            const char *content;
+            size_t len;
+        } contents[] = {{"body", test->body, test->body_len},
+                        {"requests", test->requests, test->requests_len},
+                        {"expect", test->expect, test->expect != NULL ? strlen(test->expect) : 0}};
+
+        for (size_t k = 0; k < sizeof contents / sizeof contents[0] && setup->tests[i]; k++) {
+            char hex[FSX_SHA256_SIZE];
+            char *name;
+
+            if (json_object_get(json_object_get(given, contents[k].key), "file") == NULL)
+                continue;
+            fsx_sha256(contents[k].content, contents[k].len, hex);
+            name = text_format("%s of %s", contents[k].key, test->name);
+            json_put(setup->file_hashes, name, json_string(hex));
+            free(name);
+        }
+    }
+}
+
 static int make_hash(struct setup *setup, struct err *err)
 {
     const struct study *study = &setup->study;
@@ -191,6 +219,7 @@ static int make_hash(struct setup *setup, struct err *err)
             return -1;
         json_put(setup->file_hashes, files[i].name, json_string(hex));
     }
+    hash_contents(setup);
     machine_file_hash(setup->effective, setup->file_hashes, setup->hash);
     return 0;
 }

@@ -21,6 +21,7 @@ struct tool_job {
     const char *method;
     const char *const *headers; /* "Name: value", NULL-terminated */
     const char *body_path;      /* NULL: none */
+    const char *ring_path;      /* many requests instead (load/ring.h): only for a tool that has_ring; NULL: none */
     int64_t connections;
     double seconds;
     double rate_per_s; /* 0: closed loop */
@@ -59,6 +60,7 @@ struct tool {
     const char *name;
     const char *program;  /* looked up in PATH; NULL: restbench itself */
     bool has_events;      /* tells the window's borders */
+    bool has_ring;        /* can send many different requests */
     bool allows_status_1; /* exits 1 when requests failed, with a whole result */
     const char *const *version_argv;
     const char *version_pattern;

@@ -49,6 +49,8 @@ static int make_argv(const struct tool_job *job, char ***argv, struct err *err)
         words_pair(&words, "-r", words_decimal(job->rate_per_s, 3, ""));
     if (headers != NULL)
         words_pair(&words, "--headers", headers);
+    if (job->ring_path != NULL)
+        words_pair(&words, "--requests", text_dup(job->ring_path));
     if (job->body_path != NULL)
         words_pair(&words, "-f", text_dup(job->body_path));
     if (job->expect_path != NULL) {
@@ -148,6 +150,7 @@ static const char *const version_argv[] = {"/proc/self/exe", "--version", NULL};
 const struct tool tool_restbench = {
     .name = "restbench",
     .has_events = true,
+    .has_ring = true,
     .allows_status_1 = true,
     .version_argv = version_argv,
     .version_pattern = "restbench (\\S+)",
