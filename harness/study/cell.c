@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "study/gather.h"
+#include "study/parties.h"
 #include "study/request.h"
 
 static const double probe_window_least_s = 1;
@@ -236,6 +237,8 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
     int result;
 
     count_rows(life, &after, &has_after);
+    if (parties_database_lost(run))
+        return err_fail(err, "it was gone when the window had ended");
     if (has_after)
         disagree = life_rows_disagree(life, after.rows_in_table);
     gather_evidence(life, phase, window, disagree,

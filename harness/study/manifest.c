@@ -92,20 +92,14 @@ static json_t *rows_json(const struct run *run)
     return rows;
 }
 
-int manifest_make(struct run *run, struct err *err)
+void manifest_make(struct run *run)
 {
-    const struct database_ops *ops = run->database->ops;
     json_t *machine = json_object();
-    json_t *database = ops->describe != NULL ? ops->describe(run->database, err) : NULL;
 
-    if (ops->describe != NULL && database == NULL) {
-        json_decref(machine);
-        return -1;
-    }
     json_put(machine, "format", json_integer(1));
     json_put(machine, "run", run_json(run));
     json_put(machine, "machine", facts_json(run));
-    json_put(machine, "database", database != NULL ? database : json_null());
+    json_put(machine, "database", run->database_facts != NULL ? json_incref(run->database_facts) : json_null());
     json_put(machine, "rows", rows_json(run));
     json_put(machine, "tests", tests_json(&run->setup));
     json_put(machine, "phases", json_incref(json_object_get(run->setup.effective, "phases")));
@@ -116,7 +110,6 @@ int manifest_make(struct run *run, struct err *err)
     json_put(machine, "resumes", json_array());
     json_put(machine, "notes", json_array());
     run->machine = machine;
-    return 0;
 }
 
 int manifest_write(struct run *run, struct err *err)
@@ -176,22 +169,16 @@ int manifest_continue(struct run *run, json_t *machine, struct err *err)
     json_t *now = facts_json(run);
     const json_t *was = json_object_get(machine, "machine");
     const json_t *database = json_object_get(machine, "database");
-    json_t *described = NULL;
     struct text differences = {0};
     json_t *resume;
     char utc[CLOCK_UTC_SIZE];
 
-    if (run->database->ops->describe != NULL &&
-        (described = run->database->ops->describe(run->database, err)) == NULL) {
-        json_decref(now);
-        return -1;
-    }
     differ(&differences, "the configuration", json_get_string(machine, "study_sha256"), run->setup.hash);
     differ(&differences, "the machine", json_get_string(was, "id"), json_get_string(now, "id"));
-    differ(&differences, "PostgreSQL", json_get_string(database, "version"), json_get_string(described, "version"));
+    differ(&differences, "PostgreSQL", json_get_string(database, "version"),
+           json_get_string(run->database_facts, "version"));
     compare_builds(run, machine, &differences);
     json_decref(now);
-    json_decref(described);
     if (differences.len > 0 && !run->options->force_mixed) {
         (void)err_set(err,
                       "%s cannot be continued: changed since it began: %s; start a new run, or mix with --force-mixed",

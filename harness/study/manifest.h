@@ -8,7 +8,7 @@
 #include "study/run_state.h"
 
 /* Makes run->machine; the database is open and the rows are built. */
-int manifest_make(struct run *run, struct err *err);
+void manifest_make(struct run *run);
 /* Brings the rows' states up to date and writes the file. */
 int manifest_write(struct run *run, struct err *err);
 /* A sentence that a reader should know. */

@@ -16,7 +16,11 @@
 #include "target/jwt.h"
 
 static const int64_t version_patience_ns = 20 * CLOCK_NS_PER_S;
-enum { REVIVE_TRIES = 3 };
+static const int64_t return_patience_ns = 60 * CLOCK_NS_PER_S;
+enum {
+    REVIVE_TRIES = 3,
+    LOSSES_MOST = 6, /* of the database, in a row without a finished cell */
+};
 
 static int take_locks(struct run *run, struct err *err)
 {
@@ -56,40 +60,66 @@ static int open_database(struct run *run, struct err *err)
                                  .sampler_cpus = &run->parts.split.generator};
 
     run->database_spec = spec;
-    if (database_open(&run->database_spec, &run->database, err) != 0)
-        return -1;
-    if (run->database->ops->prepare == NULL)
-        return 0;
-    return run->database->ops->prepare(run->database, err);
+    return database_open(&run->database_spec, &run->database, err);
+}
+
+/* One that is gone may be back soon; a private one is started again at once. */
+static int open_patiently(struct run *run, struct err *err)
+{
+    int64_t deadline_ns = clock_mono_ns() + return_patience_ns;
+
+    database_close(run->database);
+    run->database = NULL;
+    for (int tries = 1;; tries++) {
+        err_clear(err);
+        if (open_database(run, err) == 0)
+            return 0;
+        if (child_cancelled() || (tries >= REVIVE_TRIES && clock_mono_ns() >= deadline_ns))
+            return -1;
+        clock_sleep_ns(CLOCK_NS_PER_S);
+    }
+}
+
+bool parties_database_lost(const struct run *run)
+{
+    return run->database != NULL && run->database->ops->lost != NULL && run->database->ops->lost(run->database);
+}
+
+/* Opens it again until it stays, or has been lost too often. `cause`: why it is thought to be lost. */
+static int open_again(struct run *run, struct err *cause, struct err *err)
+{
+    do {
+        if (++run->losses > LOSSES_MOST)
+            return err_set(err,
+                           "the database was lost %d times without one cell finished in between (the last: %s); "
+                           "what is finished is kept: go on with --resume",
+                           LOSSES_MOST, cause->text);
+        /* On disk at once: who kills the database may kill us next. */
+        manifest_note(run, "the database was lost (%s); it is opened again", cause->text);
+        if (manifest_write(run, err) != 0)
+            return -1;
+        if (open_patiently(run, cause) == 0 && run->database->ops->prepare(run->database, cause) == 0)
+            return 0;
+        if (child_cancelled())
+            return err_fail(err, "interrupted");
+    } while (parties_database_lost(run));
+    return err_set(err, "the database cannot be had any more: %s; what is finished is kept: go on with --resume",
+                   cause->text);
 }
 
 int parties_revive_database(struct run *run, struct err *err)
 {
     struct err cause = {0};
+    char *one = NULL;
 
-    for (int i = 0; i < REVIVE_TRIES && !child_cancelled(); i++) {
-        char *one = NULL;
-
-        err_clear(&cause);
-        if (run->database != NULL && run->database->ops->value == NULL)
-            return 0;
-        if (run->database != NULL && run->database->ops->value(run->database, "SELECT 1", &one, &cause) == 0) {
-            free(one);
-            return 0;
-        }
-        /* On disk at once: who kills the database may kill us next. */
-        manifest_note(run, "the database did not answer (%s); it is opened again", cause.text);
-        if (manifest_write(run, err) != 0)
-            return -1;
-        database_close(run->database);
-        run->database = NULL;
-        err_clear(&cause);
-        if (open_database(run, &cause) != 0)
-            clock_sleep_ns(CLOCK_NS_PER_S);
-    }
-    if (run->database != NULL)
+    if (parties_database_lost(run))
+        (void)err_set(&cause, "its connections ended");
+    else if (run->database != NULL && (run->database->ops->value == NULL ||
+                                       run->database->ops->value(run->database, "SELECT 1", &one, &cause) == 0)) {
+        free(one);
         return 0;
-    return err_set(err, "the database cannot be had any more: %s; the run can be continued with --resume", cause.text);
+    }
+    return child_cancelled() ? err_fail(err, "interrupted") : open_again(run, &cause, err);
 }
 
 static int build_rows(struct run *run, struct err *err)
@@ -182,15 +212,45 @@ static int open_contract(struct run *run, struct err *err)
 static void look_at_settings(struct run *run)
 {
     static const char *const names[] = {"fsync", "synchronous_commit"};
-    struct err ignored = {0};
-    json_t *facts = run->database->ops->describe != NULL ? run->database->ops->describe(run->database, &ignored) : NULL;
 
     for (int i = 0; i < 2; i++) {
-        const char *value = json_get_string(json_object_get(facts, "settings"), names[i]);
+        const char *value = json_get_string(json_object_get(run->database_facts, "settings"), names[i]);
 
         run->not_durable = run->not_durable || (value != NULL && strcmp(value, "off") == 0);
     }
-    json_decref(facts);
+}
+
+/* What is asked of the database before the first cell. */
+static int ask_database(struct run *run, struct err *err)
+{
+    const struct database_ops *ops = run->database->ops;
+
+    json_decref(run->database_facts);
+    run->database_facts = NULL;
+    request_free_all(run);
+    if (ops->describe != NULL && (run->database_facts = ops->describe(run->database, err)) == NULL)
+        return -1;
+    look_at_settings(run);
+    return request_make_all(run, err);
+}
+
+/* A database that cannot be opened is told at once; one that is lost on the way is opened again. */
+static int prepare_database(struct run *run, struct err *err)
+{
+    struct err cause = {0};
+
+    if (open_database(run, err) != 0)
+        return -1;
+    if (run->database->ops->prepare(run->database, &cause) == 0 && ask_database(run, &cause) == 0)
+        return 0;
+    while (parties_database_lost(run) && !child_cancelled()) {
+        if (open_again(run, &cause, err) != 0)
+            return -1;
+        if (ask_database(run, &cause) == 0)
+            return 0;
+    }
+    *err = cause;
+    return -1;
 }
 
 int parties_open(struct run *run, struct err *err)
@@ -208,10 +268,9 @@ int parties_open(struct run *run, struct err *err)
     run->server_place.pin = study->after_start ? PLACE_PIN_AFTER_START : PLACE_PIN_BEFORE_EXEC;
     if (run->server_place.reason[0] != '\0')
         log_line("cgroups    none (%s): CPU time comes from /proc", run->server_place.reason);
-    if (open_contract(run, err) != 0 || open_database(run, err) != 0)
+    if (open_contract(run, err) != 0)
         return -1;
-    look_at_settings(run);
-    return request_make_all(run, err);
+    return prepare_database(run, err);
 }
 
 int parties_close(struct run *run, struct err *err)
@@ -219,6 +278,8 @@ int parties_close(struct run *run, struct err *err)
     int result = 0;
 
     request_free_all(run);
+    json_decref(run->database_facts);
+    run->database_facts = NULL;
     database_close(run->database);
     run->database = NULL;
     if (run->has_contract)

@@ -14,7 +14,12 @@ int parties_open(struct run *run, struct err *err);
 /* An error is a process or a group that could not be ended. */
 int parties_close(struct run *run, struct err *err);
 
-/* Makes sure that the database answers; a private one that died is started again. ERR_CANNOT when it cannot be had. */
+/* True when the database went away since it was opened: what was done meanwhile is void, whatever it came to. */
+bool parties_database_lost(const struct run *run);
+/*
+ * Makes sure that there is a database that answers: one that was lost is opened again, a private one started again,
+ * another one waited for. ERR_CANNOT when it cannot be had, or is lost again and again without a finished cell.
+ */
 int parties_revive_database(struct run *run, struct err *err);
 
 #endif

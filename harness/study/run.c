@@ -84,7 +84,11 @@ static enum outcome try_cell(struct run *run, struct life *life, size_t index, i
         (void)err_fail(err, "interrupted");
         return CELL_STOP;
     }
-    if (cause.kind == ERR_CANNOT && outcome != CELL_NO_ROW) {
+    if (parties_database_lost(run)) {
+        /* Whatever it looked like, the server is not to blame. */
+        (void)err_prefix(&cause, "the database was lost");
+        outcome = CELL_AGAIN;
+    } else if (cause.kind == ERR_CANNOT && outcome != CELL_NO_ROW) {
         (void)err_set(err, "%s; what is finished is kept: go on with --resume", cause.text);
         return CELL_STOP;
     }
@@ -127,6 +131,7 @@ static int measure_cell(struct run *run, struct life *life, size_t index, struct
     switch (outcome) {
     case CELL_DONE:
         run->cells_measured++;
+        run->losses = 0;
         if (row->state == ROW_PLANNED) {
             row_set_state(row, ROW_MEASURED, NULL, NULL);
             result = manifest_write(run, err);
@@ -269,7 +274,7 @@ static int open_files(struct run *run, struct err *err)
     if (found == 0) {
         result = store_create(run->data_dir, clock_wall_ns(), mode, name, &run->store, err);
         if (result == 0)
-            result = manifest_make(run, err);
+            manifest_make(run);
     } else if (found > 0) {
         log_line("resume     %s", run->store.base);
         result = manifest_continue(run, machine, err);

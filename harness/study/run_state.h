@@ -41,6 +41,8 @@ struct run {
 
     struct database_spec database_spec; /* borrowed by the database while it is open */
     struct database *database;          /* NULL before it is opened */
+    json_t *database_facts;             /* of machine.json; NULL without a database */
+    int losses;                         /* of the database, since the last finished cell */
     bool not_durable;                   /* its fsync or synchronous_commit is off */
     struct contract contract;
     bool has_contract;

@@ -109,6 +109,8 @@ struct database_ops {
     int (*execute)(struct database *database, const char *sql, struct err *err);
     /* The "database" object of machine.json; NULL when it cannot be read. */
     json_t *(*describe)(struct database *database, struct err *err);
+    /* True from when it crashed, went away or hung: what was under way is void. Close it, open another. Never waits. */
+    bool (*lost)(struct database *database);
 };
 
 struct database {

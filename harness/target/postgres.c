@@ -17,11 +17,13 @@
 #include "target/pq.h"
 
 #define STATEMENT_LIMIT_NS (60 * CLOCK_NS_PER_S)
+#define OPENS 3
 
 struct postgres {
     struct database base;
     struct postgres_cluster cluster; /* zeroed for one that already runs */
     bool private;
+    bool broken;               /* a connection was lost since it was opened */
     struct pq_address address; /* who owns the table */
     struct pq_address admin;   /* of the maintenance database */
     struct pq pq;              /* to the table's database */
@@ -127,7 +129,8 @@ static void describe_to_all(struct postgres *postgres, const struct database_spe
         postgres->base.pid = postgres_facts_postmaster(&postgres->look);
 }
 
-static int postgres_open(const struct database_spec *spec, struct database **database, struct err *err)
+/* `*again`: a private one ran, and yet no connection came about; somebody killed it, or a part of it. */
+static struct postgres *open_once(const struct database_spec *spec, bool *again, struct err *err)
 {
     struct postgres *postgres = text_alloc(sizeof *postgres);
     int result = spec->url != NULL ? open_external(postgres, spec, err) : open_private(postgres, spec, err);
@@ -136,18 +139,45 @@ static int postgres_open(const struct database_spec *spec, struct database **dat
         result = connect_both(postgres, err);
     if (result == 0)
         result = evidence_sampler_start(&postgres->admin, spec->sampler_cpus, &postgres->sampler, err);
-    if (result != 0) {
-        postgres_close(&postgres->base);
-        return -1;
+    if (result == 0)
+        return postgres;
+    *again = postgres->cluster.pid != 0 && !child_cancelled();
+    postgres_close(&postgres->base);
+    return NULL;
+}
+
+static int postgres_open(const struct database_spec *spec, struct database **database, struct err *err)
+{
+    struct postgres *postgres = NULL;
+    bool again = true;
+
+    for (int i = 0; i < OPENS && again && postgres == NULL; i++) {
+        if (i > 0)
+            log_line("PostgreSQL is started again: %s", err->text);
+        err_clear(err);
+        postgres = open_once(spec, &again, err);
     }
+    if (postgres == NULL)
+        return -1;
     describe_to_all(postgres, spec);
     *database = &postgres->base;
     return 0;
 }
 
+/* One that was closed to be accounted for is not lost. */
+static bool postgres_lost(struct database *database)
+{
+    struct postgres *postgres = of(database);
+
+    postgres->broken =
+        postgres->broken || !pq_alive(&postgres->look) || (postgres->pq.conn != NULL && !pq_alive(&postgres->pq));
+    return postgres->broken;
+}
+
 /* A connection that broke (PostgreSQL crashed and came back), or was closed to be accounted for, is opened again. */
 static int ensure(struct postgres *postgres, struct err *err)
 {
+    (void)postgres_lost(&postgres->base);
     if (!pq_alive(&postgres->pq)) {
         evidence_close_own(&postgres->evidence);
         if (pq_open(&postgres->address, NULL, "table", &postgres->pq, err) != 0)
@@ -295,4 +325,5 @@ const struct database_ops postgres_ops = {
     .value = postgres_value,
     .execute = postgres_execute,
     .describe = postgres_describe,
+    .lost = postgres_lost,
 };

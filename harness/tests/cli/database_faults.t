@@ -44,7 +44,7 @@ t.is_(got.status, 0, "the run goes on to its end", got.err)
 t.is_((study.cells(), study.csv()[:len(kept)]), (plan, kept), "every cell once, what was finished is kept", got.err)
 cell = [d for d in study.details() if "kind" not in d and d["test"] == "select_1"][0]
 t.is_((cell["attempt"], len(cell["tries"])), (2, 1), "the cell in which PostgreSQL died was repeated")
-t.ok(any("database did not answer" in note for note in study.machine()["notes"]), "and the machine file tells it",
+t.ok(any("database was lost" in note for note in study.machine()["notes"]), "and the machine file tells it",
      study.machine()["notes"])
 t.is_((study.processes(), study.groups()), ([], []), "nothing is left, PostgreSQL included")
 got = t.run("verify", study.whole("_no-auth.csv")[0])
