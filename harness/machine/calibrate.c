@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,7 +80,14 @@ static bool wait_for_all(int fd)
     return false;
 }
 
-static int run(int processes, const struct cpus *cpus, double *ms, struct err *err)
+static double cpu_ms_of(const struct rusage *usage)
+{
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000 +
+           (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1000;
+}
+
+/* *cpu_ms: of all processes together. */
+static int run(int processes, const struct cpus *cpus, double *ms, double *cpu_ms, struct err *err)
 {
     pid_t pids[PROCESSES_MOST];
     pid_t self = getpid();
@@ -117,13 +125,16 @@ static int run(int processes, const struct cpus *cpus, double *ms, struct err *e
                                                  : "calibration: a job of a fraction of a second took two minutes");
     *ms = (double)(clock_mono_ns() - begin_ns) / CLOCK_NS_PER_MS;
     (void)close(end[0]);
+    *cpu_ms = 0;
     for (int i = 0; i < count; i++) {
+        struct rusage usage = {0};
         int status = 0;
 
         if (result != 0)
             (void)kill(pids[i], SIGKILL);
-        while (waitpid(pids[i], &status, 0) < 0 && errno == EINTR)
+        while (wait4(pids[i], &status, 0, &usage) < 0 && errno == EINTR)
             continue;
+        *cpu_ms += cpu_ms_of(&usage);
         reaper_disown(pids[i]);
         if (result == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
             result = err_fail(err, "calibration: %s",
@@ -147,9 +158,10 @@ int calibrate_all(const struct cpus *cpus, struct calibration *calibration, stru
     *calibration = (struct calibration){.processes = {1, 4, 8}};
     for (int job = 0; job < CALIBRATE_JOBS; job++) {
         double ms[REPEATS];
+        double cpu_ms;
 
         for (int repeat = 0; repeat < REPEATS; repeat++)
-            if (run(calibration->processes[job], cpus, &ms[repeat], err) != 0)
+            if (run(calibration->processes[job], cpus, &ms[repeat], &cpu_ms, err) != 0)
                 return -1;
         qsort(ms, REPEATS, sizeof ms[0], by_value);
         calibration->ms[job] = ms[REPEATS / 2];
@@ -157,16 +169,19 @@ int calibrate_all(const struct cpus *cpus, struct calibration *calibration, stru
     return 0;
 }
 
-double calibrate_probe(int cpu)
+double calibrate_probe(int cpu, double *waited_ms)
 {
     struct cpus one = {0};
     struct err ignored = {0};
     double ms;
+    double cpu_ms;
     int result;
 
     cpus_add(&one, cpu);
-    result = run(1, &one, &ms, &ignored);
+    result = run(1, &one, &ms, &cpu_ms, &ignored);
     cpus_free(&one);
+    if (waited_ms != NULL)
+        *waited_ms = result == 0 ? fmax(0, ms - cpu_ms) : NAN;
     return result == 0 ? ms : NAN;
 }
 

@@ -22,8 +22,8 @@ struct calibration {
 };
 
 int calibrate_all(const struct cpus *cpus, struct calibration *calibration, struct err *err);
-/* NAN when it could not be run (or was interrupted). */
-double calibrate_probe(int cpu);
+/* NAN when it could not be run (or was interrupted). *waited_ms: how long of it the job had no CPU; may be NULL. */
+double calibrate_probe(int cpu, double *waited_ms);
 
 /* The job itself: `units` of work; the result depends on nothing but them. */
 uint64_t calibrate_job(int units);

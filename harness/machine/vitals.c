@@ -202,6 +202,7 @@ void vitals_between(const char *proc, const char *sys, const struct cpus *cpus, 
         .clock_step_s = wall_s - boot_s,
         .probe_before_ms = NAN,
         .probe_after_ms = NAN,
+        .probe_own_ms = NAN,
     };
     vitals_governor(sys, cpus, disturbance->governor, sizeof disturbance->governor);
     (void)snprintf(path, sizeof path, "%s/loadavg", proc);
@@ -228,5 +229,6 @@ json_t *disturbance_to_json(const struct disturbance *disturbance)
     json_put(object, "clock_step_s", json_number(disturbance->clock_step_s, 6));
     json_put(object, "probe_before_ms", json_number(disturbance->probe_before_ms, 3));
     json_put(object, "probe_after_ms", json_number(disturbance->probe_after_ms, 3));
+    json_put(object, "probe_own_ms", json_number(disturbance->probe_own_ms, 3));
     return object;
 }

@@ -41,6 +41,7 @@ struct disturbance {
     double clock_step_s; /* how much the wall clock moved against the boot clock */
     double probe_before_ms;
     double probe_after_ms;
+    double probe_own_ms; /* what server and database took from the one after; not in it */
 };
 
 /* `proc` and `sys` are the roots ("/proc", "/sys"). */

@@ -185,8 +185,9 @@ static json_t *details_json(const struct life *life, const struct plan_cell *cel
     struct disturbance disturbance = window->usage.disturbance;
     json_t *details = key_json(run, life->row, cell, NULL);
 
-    disturbance.probe_before_ms = window->probe_before_ms;
-    disturbance.probe_after_ms = window->probe_after_ms;
+    disturbance.probe_before_ms = window->probe_before.ms;
+    disturbance.probe_after_ms = window->probe_after.ms;
+    disturbance.probe_own_ms = window->probe_after.own_ms;
     json_put(details, "utc", json_string(line->utc));
     json_put(details, "attempt", json_integer(attempt));
     json_put(details, "csv", csv_json(line));
@@ -242,7 +243,7 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
     if (has_after)
         disagree = life_rows_disagree(life, after.rows_in_table);
     gather_evidence(life, phase, window, disagree,
-                    drift_of(&run->drift, window->probe_before_ms, window->probe_after_ms), contradiction,
+                    drift_of(&run->drift, window->probe_before.ms, window->probe_after.ms), contradiction,
                     sizeof contradiction, &evidence);
     judge_verdict(&evidence, &verdict);
     marks = judge_marks(&evidence, &verdict);
@@ -264,13 +265,22 @@ static int write_cell(struct life *life, const struct plan_cell *cell, const str
 }
 
 /* Of the fixed job between cells; not beside windows that are hardly longer than it. */
-static double probe(struct run *run, const struct study_phase *phase)
+static struct drift_probe probe(struct life *life, const struct study_phase *phase)
 {
+    struct run *run = life->run;
     const struct cpus *cpus = run->parts.split.pinned ? &run->parts.split.server : &run->parts.allowed;
+    struct drift_probe probe = {NAN, NAN};
+    struct sampler sampler;
 
     if (phase->seconds < probe_window_least_s)
-        return NAN;
-    return drift_probe(&run->drift, cpus_next(cpus, -1));
+        return probe;
+    sampler_init(&sampler, &run->parts.split);
+    (void)place_sample(&run->server_place, &sampler, life->server.child.pid);
+    if (run->database != NULL && run->database->local)
+        (void)place_sample(&run->database_place, &sampler, run->database->pid);
+    probe = drift_probe(&run->drift, cpus_next(cpus, -1), &sampler);
+    sampler_free(&sampler);
+    return probe;
 }
 
 static void format_rate(double requests_per_s, char *text, size_t size)
@@ -295,13 +305,13 @@ int cell_measure(struct life *life, const struct plan_cell *cell, int attempt, c
     job.seconds = phase->seconds;
     job.rate_per_s = phase->rate_per_s;
     job.expect_path = life->expect_path;
-    if (isnan(run->probe_ms))
-        run->probe_ms = probe(run, phase);
+    if (isnan(run->probe.ms))
+        run->probe = probe(life, phase);
     result = window_run(run, &life->server, &job, true, &window, err);
     if (result == 0) {
         /* The one after a cell is the one before the next. */
-        window.probe_before_ms = run->probe_ms;
-        window.probe_after_ms = run->probe_ms = probe(run, phase);
+        window.probe_before = run->probe;
+        window.probe_after = run->probe = probe(life, phase);
         life_count(life, &window.tool);
         format_rate(window.tool.requests_per_s, result_text, size);
         if (!(window.tool.responses_2xx > 0))

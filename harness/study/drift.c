@@ -7,12 +7,29 @@
 #include "machine/calibrate.h"
 #include "results/stats.h"
 
-double drift_probe(struct drift *drift, int cpu)
+double drift_own_ms(double waited_ms, double sides_ms)
 {
-    double ms = calibrate_probe(cpu);
+    return waited_ms > 0 && sides_ms > 0 ? fmin(waited_ms, sides_ms) : 0;
+}
 
-    drift_add(drift, ms);
-    return ms;
+struct drift_probe drift_probe(struct drift *drift, int cpu, struct sampler *sampler)
+{
+    struct drift_probe probe;
+    struct machine_usage usage;
+    double waited_ms;
+    double sides_ms = 0;
+
+    sampler_begin(sampler);
+    probe.ms = calibrate_probe(cpu, &waited_ms);
+    sampler_end(sampler, &usage);
+    for (size_t i = 0; i < usage.side_count; i++)
+        if (usage.sides[i].source != NULL)
+            sides_ms += 1000 * usage.sides[i].total_s;
+    machine_usage_free(&usage);
+    probe.own_ms = drift_own_ms(waited_ms, sides_ms);
+    probe.ms -= probe.own_ms;
+    drift_add(drift, probe.ms);
+    return probe;
 }
 
 void drift_add(struct drift *drift, double ms)

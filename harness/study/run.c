@@ -398,7 +398,7 @@ static bool is_writable(const char *data_dir, struct err *err)
 
 int run_study(const struct run_options *options, struct run_outcome *outcome, struct err *err)
 {
-    struct run run = {.options = options, .lock.state_fd = -1, .probe_ms = NAN};
+    struct run run = {.options = options, .lock.state_fd = -1, .probe = {NAN, NAN}};
     struct err ending = {0};
     int result;
 

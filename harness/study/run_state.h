@@ -60,7 +60,7 @@ struct run {
     size_t marks;
     double errors;
     struct drift drift;       /* the machine's speed between cells */
-    double probe_ms;          /* the last of it; NaN: none yet */
+    struct drift_probe probe; /* the last of it; NaN: none yet */
     int64_t contract_checked; /* cases of the last server's contract */
 };
 

@@ -22,8 +22,8 @@ struct window {
     struct machine_affinity affinity; /* of server and database */
     bool has_listener;
     struct listener_verdict listener; /* sockets after the load, connections before it */
-    double probe_before_ms;           /* cell.c's: the fixed job before and after it; NaN: not run */
-    double probe_after_ms;
+    struct drift_probe probe_before;  /* cell.c's: the fixed job before and after it */
+    struct drift_probe probe_after;
     double conductor_cpu_s; /* what restbench itself used meanwhile, on the generator's CPUs */
     bool paused;            /* restbench was stopped and continued meanwhile */
 };

@@ -2,7 +2,7 @@
 """TAP: faults that are planted in servers, in the database or on the machine are each caught by the name of a mark,
 and the marks reach the tables, the terminal and the exit status; what was written can be verified, and edits show.
 
-    planted.t [machine] [database]       only these"""
+    planted.t [machine] [drift] [database]       only these"""
 
 import glob
 import json
@@ -137,6 +137,42 @@ def check_machine():
     check_edits(path)
 
 
+def check_drift():
+    """Hogs on the server's CPU, for some cells of the first row; a server that never rests is not the machine's speed."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        t.ok(True, "drift # SKIP one CPU")
+        return
+    study = Study(t.path("drift"), {"quiet": "", "works-on": "works-on"}, seconds=1,
+                  phases=[{"name": f"p{i}", "connections": 4} for i in range(8)])
+    process = study.start("--cpus", f"{allowed[0]}/{allowed[-1]}")
+    study.wait_for(lambda: len(study.csv()) >= 5)
+    # Several, each in a session of its own, which the scheduler may treat as one: beside others' work one is little.
+    hogs = [subprocess.Popen(["taskset", "-c", str(allowed[0]), sys.executable, "-c", "while True: pass"],
+                             start_new_session=True) for _ in range(4)]
+    study.wait_for(lambda: len(study.csv()) >= 8)
+    for hog in hogs:
+        hog.kill()
+        hog.wait()
+    t.is_(process.wait(120), 0, "a run with hogs for a while", study.err())
+    cells = study.details()
+    slow = [cell for cell in cells if cell["phase"]["name"] == "p6" and cell["row"]["id"] == "quiet"]
+    marks = [mark for cell in slow for mark in cell["marks"] if mark["name"] == "drift"]
+    t.ok(len(marks) == 1 and marks[0]["value"] > 40, "a machine that is slower for some cells: drift",
+         "\n".join(f"{cell['row']['id']} {cell['phase']['name']}: probes {cell['disturbance']['probe_before_ms']} "
+                   f"{cell['disturbance']['probe_after_ms']}, {[(m['name'], m['value']) for m in cell['marks']]}"
+                   for cell in cells))
+    busy = [cell for cell in cells if cell["row"]["id"] == "works-on"]
+    t.ok(len(busy) == 8 and all(cell["disturbance"]["probe_own_ms"] > 50 for cell in busy),
+         "what a server that never rests took from the probe is known", [cell["disturbance"] for cell in busy])
+    alone = [cell for cell in busy if "others" not in [mark["name"] for mark in cell["marks"]]]
+    if len(alone) < 4:
+        t.ok(True, "a server that never rests # SKIP others use its CPU")
+    else:
+        drifts = [cell for cell in alone if "drift" in [mark["name"] for mark in cell["marks"]]]
+        t.ok(len(drifts) <= len(alone) / 2, "and is not taken for the machine's speed", [c["disturbance"] for c in drifts])
+
+
 def check_edits(path):
     """What `verify` says of real files, and of the same after somebody edited them."""
     with open(path, encoding="utf-8") as file:
@@ -247,9 +283,11 @@ def check_database():
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-wanted = sys.argv[1:] or ["machine", "database"]
+wanted = sys.argv[1:] or ["machine", "drift", "database"]
 if "machine" in wanted:
     check_machine()
+if "drift" in wanted:
+    check_drift()
 if "database" in wanted:
     check_database()
 t.done()

@@ -261,6 +261,8 @@ static void the_job_is_always_the_same(void **state)
     struct calibration calibration = {.processes = {1, 4, 8}, .ms = {278.44, 822, 1698.35}};
     struct cpus allowed = {0};
     struct err err = {0};
+    double waited_ms;
+    double ms;
     char *line = calibrate_line("2026-11-30T12:34:56Z", &calibration, 0);
 
     (void)state;
@@ -269,8 +271,9 @@ static void the_job_is_always_the_same(void **state)
     assert_true(calibrate_job(3) == calibrate_job(3));
     assert_true(calibrate_job(3) != calibrate_job(4));
     assert_int_equal(cpus_allowed(&allowed, &err), 0);
-    assert_true(calibrate_probe(cpus_next(&allowed, -1)) > 0);
-    assert_true(isnan(calibrate_probe(CPUS_MOST - 1)));
+    ms = calibrate_probe(cpus_next(&allowed, -1), &waited_ms);
+    assert_true(ms > 0 && waited_ms >= 0 && waited_ms < ms);
+    assert_true(isnan(calibrate_probe(CPUS_MOST - 1, NULL)));
     cpus_free(&allowed);
 }
 

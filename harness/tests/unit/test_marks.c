@@ -134,6 +134,11 @@ static void a_machine_that_slows_down(void **state)
     assert_true(fabs(drift_of(&drift, 200, 260)) < 1e-9);
     assert_true(fabs(drift_of(&drift, 230, 260) - 15) < 1e-9);
     assert_true(isnan(drift_of(&drift, NAN, 260)));
+    /* What the sides can have taken from the job: not more than it waited, not more than they worked. */
+    assert_true(drift_own_ms(220, 230) == 220);
+    assert_true(drift_own_ms(220, 40) == 40);
+    assert_true(drift_own_ms(0, 300) == 0);
+    assert_true(drift_own_ms(NAN, 300) == 0 && drift_own_ms(220, NAN) == 0);
     drift_free(&drift);
 }
 

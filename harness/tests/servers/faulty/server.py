@@ -17,6 +17,7 @@ fled-child   the same work in double-forked children of another session
 rare         answers 200 with another body once in 5,000
 half         becomes slower by half while it runs
 chunks       cheap to send and dear to read: 100,000 chunks of one byte
+works-on     keeps a CPU busy from its first answer on, as a JVM does that compiles
 second       lets somebody else listen on its port, too, a while after it started
 """
 import os
@@ -73,6 +74,10 @@ def answer(number, started):
         return WRONG
     if FAULT == "chunks":
         return CHUNKS
+    if FAULT == "works-on" and number == 1 and os.fork() == 0:
+        while os.getppid() != 1:
+            burn(0.05)
+        os._exit(0)
     if FAULT == "half":
         time.sleep(0.001 * (1 + (time.monotonic() - started) ** 2 / 4))
     return ANSWER
