@@ -79,6 +79,24 @@ static void add_drift(const struct record *record, struct text *text)
     text_add(text, " % between the calibrations before and after\n");
 }
 
+/* Which of the settings it was; of a run whose machine.json is there. */
+static void add_settings(const struct record *record, struct text *text)
+{
+    static const char *const names[] = {"fsync", "synchronous_commit"};
+    const json_t *settings = json_object_get(json_object_get(record->machine.doc.root, "database"), "settings");
+    const char *before = " Here: ";
+
+    for (int i = 0; i < 2; i++) {
+        const char *value = json_get_string(settings, names[i]);
+
+        if (value == NULL || strcmp(value, "off") != 0)
+            continue;
+        text_addf(text, "%s%s = off", before, names[i]);
+        before = ", ";
+    }
+    text_add(text, before[0] == ',' ? "." : "");
+}
+
 void tables_write_marks(const struct record *record, tables_add *add, struct text *text)
 {
     const struct cells *cells = &record->cells;
@@ -91,7 +109,10 @@ void tables_write_marks(const struct record *record, tables_add *add, struct tex
         text_addf(text, "\n[%c] %s: %s", tables_sign(cells, (enum mark_id)mark), mark_kinds[mark].name,
                   mark_kinds[mark].sentence);
         add_threshold(&mark_kinds[mark], (enum mark_id)mark, text);
-        text_addf(text, ". %u cell%s: ", cells->mark_counts[mark], cells->mark_counts[mark] == 1 ? "" : "s");
+        text_add_char(text, '.');
+        if (mark == MARK_SETTINGS)
+            add_settings(record, text);
+        text_addf(text, " %u cell%s: ", cells->mark_counts[mark], cells->mark_counts[mark] == 1 ? "" : "s");
         for (uint32_t i = 0; i < cells->incident_count && named < NAMED; i++) {
             if (cells->incidents[i].mark != (enum mark_id)mark)
                 continue;

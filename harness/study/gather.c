@@ -128,7 +128,7 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .pool = declared_pool(life),
         .drift_pct = drift_pct,
         .unconfirmed = rows_disagree,
-        .not_durable = life->run->not_durable && life->run->setup.study.tests[life->test].writes,
+        .not_durable = life->run->setup.study.tests[life->test].writes ? life->run->not_durable : NULL,
         .paused = window->paused,
         .suspended_s = usage->disturbance.suspended_s,
         .clock_step_s = usage->disturbance.clock_step_s,

@@ -201,7 +201,7 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
     if (evidence->listener_foreign)
         add_mark(marks, MARK_LISTENER, NAN, evidence->listener_text);
     if (evidence->not_durable)
-        add_mark(marks, MARK_SETTINGS, NAN, NULL);
+        add_mark(marks, MARK_SETTINGS, NAN, evidence->not_durable);
     if (evidence->suspended_s > 0.05)
         add_mark(marks, MARK_SUSPENDED, evidence->suspended_s, NULL);
     else if (evidence->paused)

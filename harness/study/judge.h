@@ -53,7 +53,7 @@ struct judge_evidence {
     double pool;                 /* declared */
     double drift_pct;            /* of a fixed job around the cell, against the whole run */
     const char *unconfirmed;     /* what the database says against it; NULL: nothing */
-    bool not_durable;            /* fsync or synchronous_commit off */
+    const char *not_durable;     /* what was off, as a sentence; NULL: nothing */
     double suspended_s;
     bool paused; /* restbench itself was stopped (SIGTSTP) and went on */
     double clock_step_s;

@@ -208,16 +208,22 @@ static int open_contract(struct run *run, struct err *err)
     return run->has_contract ? 0 : -1;
 }
 
+static bool is_off(const json_t *settings, const char *name)
+{
+    const char *value = json_get_string(settings, name);
+
+    return value != NULL && strcmp(value, "off") == 0;
+}
+
 /* Writes that the database does not put on disk are faster than any server's; the cells say so. */
 static void look_at_settings(struct run *run)
 {
-    static const char *const names[] = {"fsync", "synchronous_commit"};
+    static const char *const sentences[] = {NULL, "fsync was off: inserts were not durable",
+                                            "synchronous_commit was off: inserts were not durable",
+                                            "fsync and synchronous_commit were off: inserts were not durable"};
+    const json_t *settings = json_object_get(run->database_facts, "settings");
 
-    for (int i = 0; i < 2; i++) {
-        const char *value = json_get_string(json_object_get(run->database_facts, "settings"), names[i]);
-
-        run->not_durable = run->not_durable || (value != NULL && strcmp(value, "off") == 0);
-    }
+    run->not_durable = sentences[is_off(settings, "fsync") + 2 * is_off(settings, "synchronous_commit")];
 }
 
 /* What is asked of the database before the first cell. */

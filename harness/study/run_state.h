@@ -43,7 +43,7 @@ struct run {
     struct database *database;          /* NULL before it is opened */
     json_t *database_facts;             /* of machine.json; NULL without a database */
     int losses;                         /* of the database, since the last finished cell */
-    bool not_durable;                   /* its fsync or synchronous_commit is off */
+    const char *not_durable;            /* which of fsync and synchronous_commit is off; NULL: none */
     struct contract contract;
     bool has_contract;
     char *secret; /* NULL: no security */

@@ -2,7 +2,7 @@
 """TAP: faults that are planted in servers, in the database or on the machine are each caught by the name of a mark,
 and the marks reach the tables, the terminal and the exit status; what was written can be verified, and edits show.
 
-    planted.t [machine] [drift] [database]       only these"""
+    planted.t [machine] [drift] [settings] [database]       only these"""
 
 import glob
 import json
@@ -231,23 +231,56 @@ def study_of_cheats(folder, modes):
     return study
 
 
+def in_measured_database(study, what):
+    """A setting of the measured database alone: a session elsewhere does not see it."""
+    got = t.run("db", "start", "--state", study.state)
+    t.is_(got.status, 0, "the database starts", got.err)
+    url = t.run("db", "url", "--state", study.state).out.strip()
+    sql = f"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I {what}', current_database()); END $$"
+    done = subprocess.run(["psql", "-X", "-q", "-c", sql, url], capture_output=True, text=True, timeout=60)
+    t.is_(done.returncode, 0, what, done.stderr)
+    t.run("db", "stop", "--state", study.state)
+
+
+def append_to_cluster(study, line):
+    settings = glob.glob(os.path.join(study.state, "pg", "**", "postgresql.conf"), recursive=True)
+    t.is_(len(settings), 1, "the cluster has one file of settings")
+    with open(settings[0], "a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+
+
+def check_settings():
+    """Each of the two that make inserts fast and not durable, alone."""
+    study = study_of_cheats(t.path("settings"), ["honest"])
+    for name, other in (("synchronous_commit", "fsync"), ("fsync", "synchronous_commit")):
+        shutil.rmtree(study.data, ignore_errors=True)
+        if name == "fsync":
+            in_measured_database(study, "RESET synchronous_commit")
+            append_to_cluster(study, "fsync = off")
+        else:
+            in_measured_database(study, "SET synchronous_commit = off")
+        got = t.run(*study.arguments("--tests", "insert_100"))
+        t.is_(got.status, 0, f"a run with {name} off alone", got.err)
+        marks = [mark for cell in study.details() if "kind" not in cell for mark in cell["marks"]]
+        texts = [mark["text"] for mark in marks if mark["name"] == "settings"]
+        t.is_(texts, [f"{name} was off: inserts were not durable"], "the mark names it", marks)
+        settings = study.machine()["database"]["settings"]
+        t.is_((settings[name], settings[other]), ("off", "on"), "machine.json, too")
+        t.has(got.out, f"inserts were not durable. Here: {name} = off. 1 cell: Cheat honest", "and the end of the run")
+        path = study.whole("_no-auth.csv")[0]
+        t.run("report", path, "--out", t.path("reports"))
+        with open(t.path(f"reports/{os.path.basename(path).removesuffix('.csv')}.md"), encoding="utf-8") as file:
+            text = file.read()
+        t.has(text, f"Here: {name} = off.", "and the report, where its figures are")
+        t.has(text, f"settings.{name}: off", "and where it tells of the database")
+
+
 def check_database():
     modes = ["honest", "rolls-back", "canned", "many-connections"]
     study = study_of_cheats(t.path("database"), modes)
-    got = t.run("db", "start", "--state", study.state)
-    t.is_(got.status, 0, "the database starts", got.err)
     try:
-        url = t.run("db", "url", "--state", study.state).out.strip()
-        # Of the measured database alone: a session elsewhere does not see it.
-        sql = ("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); "
-               "END $$")
-        done = subprocess.run(["psql", "-X", "-q", "-c", sql, url], capture_output=True, text=True, timeout=60)
-        t.is_(done.returncode, 0, "synchronous_commit off in the database of the servers", done.stderr)
-        t.run("db", "stop", "--state", study.state)
-        settings = glob.glob(os.path.join(study.state, "pg", "**", "postgresql.conf"), recursive=True)
-        t.is_(len(settings), 1, "the cluster has one file of settings")
-        with open(settings[0], "a", encoding="utf-8") as file:
-            file.write("\nfsync = off\n")
+        in_measured_database(study, "SET synchronous_commit = off")
+        append_to_cluster(study, "fsync = off")
         got = t.run(*study.arguments())
         cells = {}
         for cell in study.details():
@@ -283,11 +316,13 @@ def check_database():
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-wanted = sys.argv[1:] or ["machine", "drift", "database"]
+wanted = sys.argv[1:] or ["machine", "drift", "settings", "database"]
 if "machine" in wanted:
     check_machine()
 if "drift" in wanted:
     check_drift()
+if "settings" in wanted:
+    check_settings()
 if "database" in wanted:
     check_database()
 t.done()

@@ -149,7 +149,7 @@ static void each_mark_alone(void **state)
     check_mark(&evidence, "affinity");
     evidence.listener_foreign = true;
     check_mark(&evidence, "listener");
-    evidence.not_durable = true;
+    evidence.not_durable = "fsync was off: inserts were not durable";
     check_mark(&evidence, "settings");
     evidence.suspended_s = 3;
     check_mark(&evidence, "suspended");
