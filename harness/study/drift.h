@@ -32,8 +32,9 @@ void drift_add(struct drift *drift, double ms);
 void drift_free(struct drift *drift);
 
 /*
- * Of a job that took `ms` and had no CPU for `waited_ms` of them, while the sides worked for `sides_ms`: how much of the
- * wait can have been theirs. They may have worked on other CPUs, or before it and after it. Unknown times take nothing.
+ * Of a job that took `ms` and had no CPU for `waited_ms` of them, while the sides worked for `sides_ms`: how much of
+ * the wait can have been theirs. They may have worked on other CPUs, or before it and after it. Unknown times take
+ * nothing.
  */
 double drift_own_ms(double waited_ms, double sides_ms);
 
