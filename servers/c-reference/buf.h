@@ -1,4 +1,4 @@
-/* A growing byte buffer, and the big-endian stores of PostgreSQL's binary formats.
+/* A growing byte buffer, hexadecimal digits, and the big-endian stores of PostgreSQL's binary formats.
  *
  * Zero-initialise a struct buf, append, free its data at the end. The storage is kept between uses (buf_clear), so
  * that a running server allocates nothing per request. Running out of memory ends the process: a server that cannot
@@ -47,6 +47,14 @@ static inline void buf_clear(struct buf *b)
     b->len = 0;
 }
 
+/* Takes the first n bytes away. */
+static inline void buf_drop(struct buf *b, size_t n)
+{
+    if (n > 0 && n < b->len)
+        memmove(b->data, b->data + n, b->len - n);
+    b->len -= n;
+}
+
 static inline void buf_free(struct buf *b)
 {
     free(b->data);
@@ -63,6 +71,12 @@ static inline void buf_uint(struct buf *b, uint64_t v, int width)
         v /= 10;
     } while (v || n < width);
     buf_put(b, digits + sizeof digits - n, (size_t)n);
+}
+
+/* A hexadecimal digit's value, or -1. */
+static inline int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
 static inline void be16_put(struct buf *b, uint16_t v)
