@@ -34,11 +34,15 @@ static const struct opt run_opts[] = {
     {0, "tool", "NAME", OPT_STRING, AT(tool),
      "load tool: restbench (default), bombardier, wrk, oha, h2load, h2load-http2"},
     {0, "database", "URL", OPT_STRING, AT(database), "a PostgreSQL that already runs, instead of the private one"},
+    {0, "url", "URL", OPT_STRING, AT(url),
+     "a server that already listens, for the row that observes one\n(--servers external): not built, started, pinned "
+     "or stopped"},
     {0, "cpus", "SERVER/GENERATOR", OPT_STRING, AT(cpus),
      "CPUs of server and database, and of the generator, such as\n0-5/6,7; auto (default): the last quarter generates"},
     {0, "affinity", "MODE", OPT_STRING, AT(affinity), "before-exec (default), or after-start as the study did it"},
     {0, "ceiling", "yes|no", OPT_STRING, AT(ceiling),
-     "at the end, what PostgreSQL alone does (pgbench), so that reports say\nhow near each server comes; as the study says"},
+     "at the end, what PostgreSQL alone does (pgbench), so that reports say\nhow near each server comes; as the study "
+     "says"},
     {0, "from", "BUNDLE", OPT_STRING, AT(from), "repeat the run of a bundle: its configuration, its servers' sources"},
     {0, "resume", NULL, OPT_FLAG, AT(resume), "go on with the unfinished run that started last (or with --name's)"},
     {0, "force-mixed", NULL, OPT_FLAG, AT(force_mixed),

@@ -18,6 +18,7 @@ struct run_options {
     const char *security;    /* "none" or "jwt" */
     const char *tool;        /* NULL: our own generator */
     const char *database;    /* URL */
+    const char *url;         /* of a server that listens already */
     const char *cpus;
     const char *affinity;
     const char *ceiling; /* "yes" or "no" */

@@ -78,6 +78,24 @@ static int apply(const struct run_options *options, struct study *study, struct 
     return 0;
 }
 
+static int resolve(const struct run_options *options, struct setup *setup, struct err *err)
+{
+    struct err wrong = {0};
+
+    if (rows_observe(&setup->rows, options->url, &wrong) != 0)
+        return err_set(err, "--url %s", wrong.text);
+    rows_resolve(&setup->rows);
+    return 0;
+}
+
+static int check_rows(const struct run_options *options, const struct setup *setup, struct err *err)
+{
+    if (options->url != NULL && !rows_any_observed(&setup->rows))
+        return err_set(err, "--url %s: no chosen row observes a server that already listens; choose one with --servers",
+                       options->url);
+    return rows_check_titles(&setup->rows, err);
+}
+
 /* Rows of the study; where the pattern matches none of them, any folder of servers/ may be meant. */
 static int choose_rows(const struct run_options *options, struct setup *setup, struct err *err)
 {
@@ -86,19 +104,18 @@ static int choose_rows(const struct run_options *options, struct setup *setup, s
 
     if (rows_load(dir, setup->study.servers, setup->study.server_count, &setup->rows, err) != 0)
         return err_prefix(err, "%s", setup->study.file);
-    rows_resolve(&setup->rows);
+    if (resolve(options, setup, err) != 0)
+        return -1;
     if (options->servers == NULL || rows_filter(&setup->rows, "--servers", options->servers, &none) == 0)
-        return rows_check_titles(&setup->rows, err);
+        return check_rows(options, setup, err);
     rows_free(&setup->rows);
     if (strstr(none.text, "no row matches") == NULL)
         return err_set(err, "%s", none.text);
-    if (rows_load_all(dir, &setup->rows, err) != 0)
-        return -1;
-    rows_resolve(&setup->rows);
-    if (rows_filter(&setup->rows, "--servers", options->servers, err) != 0)
+    if (rows_load_all(dir, &setup->rows, err) != 0 || resolve(options, setup, err) != 0 ||
+        rows_filter(&setup->rows, "--servers", options->servers, err) != 0)
         return -1;
     log_line("plan       %s names none of these rows; they are taken from %s", setup->study.file, dir);
-    return rows_check_titles(&setup->rows, err);
+    return check_rows(options, setup, err);
 }
 
 static int choose_tests(const struct run_options *options, struct setup *setup, struct err *err)

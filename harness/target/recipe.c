@@ -74,6 +74,28 @@ static int read_command(const struct json_at *at, const char *key, struct recipe
     return 0;
 }
 
+/* "env": a variable's name, or a list of names that are alternatives. */
+static int read_variables(const struct json_at *at, struct recipe_need *need, struct err *err)
+{
+    struct json_at env = json_at_key(at, "env");
+    size_t count = 1;
+
+    if (json_is_array(env.value)) {
+        if (json_at_strings(at, "env", &need->variables, &count, err) != 0)
+            return -1;
+    } else {
+        need->variables = text_alloc(2 * sizeof *need->variables);
+        if (json_at_string(at, "env", NULL, &need->variables[0], err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (need->variables[i][0] == '\0' || strchr(need->variables[i], '=') != NULL)
+            return json_at_error(&env, err, "\"env\": \"%s\" is not a variable's name", need->variables[i]);
+    if (count == 0)
+        return json_at_error(&env, err, "\"env\" must be a variable's name, or a list of names");
+    return json_at_string(at, "hint", "set it", &need->hint, err);
+}
+
 static int read_need(const struct json_at *at, struct recipe_need *need, struct err *err)
 {
     static const char *const keys[] = {"name",     "env",     "search", "command", "pattern",
@@ -83,10 +105,7 @@ static int read_need(const struct json_at *at, struct recipe_need *need, struct 
     if (json_at_only(at, keys, err) != 0)
         return -1;
     if (json_object_get(at->value, "env") != NULL)
-        return json_at_string(at, "env", NULL, &need->variable, err) != 0 ||
-                       json_at_string(at, "hint", "set it", &need->hint, err) != 0
-                   ? -1
-                   : 0;
+        return read_variables(at, need, err);
     if (json_at_string(at, "name", NULL, &need->name, err) != 0 ||
         json_at_strings(at, "search", &need->search, &count, err) != 0 ||
         read_argv(at, "command", true, &need->argv, err) != 0 ||
@@ -210,7 +229,7 @@ static int read_variants(const struct json_at *at, struct recipe *recipe, struct
             return -1;
         if (variant->run.argv == NULL && read_command(at, "run", &variant->run, err) != 0)
             return -1;
-        if (variant->run.argv == NULL && !recipe->observed)
+        if (variant->run.argv == NULL && recipe->observed == NULL)
             return json_at_error(at, err, "\"run\" is missing: the program and its arguments");
     }
     return 0;
@@ -227,6 +246,7 @@ static int read_recipe(const struct json_at *at, struct recipe *recipe, struct e
     static const int64_t any_port = 0;
     struct json_at approach = json_at_key(at, "approach");
     struct json_at caches = json_at_key(at, "caches");
+    struct json_at observed = json_at_key(at, "observed");
     int64_t format;
 
     if (json_at_only(at, keys, err) != 0 || json_at_int(at, "format", NULL, 1, 1, &format, err) != 0 ||
@@ -239,7 +259,7 @@ static int read_recipe(const struct json_at *at, struct recipe *recipe, struct e
         return -1;
     if (json_at_bool(at, "reference", &no, &recipe->reference, err) != 0 ||
         json_at_bool(at, "single_threaded", &no, &recipe->single_threaded, err) != 0 ||
-        json_at_bool(at, "observed", &no, &recipe->observed, err) != 0 ||
+        (observed.value != NULL && json_at_string(at, "observed", NULL, &recipe->observed, err) != 0) ||
         json_at_number(at, "start_timeout_s", &start_s, 0.1, 3600, &recipe->start_timeout_s, err) != 0 ||
         json_at_number(at, "stop_timeout_s", &stop_s, 0.1, 600, &recipe->stop_timeout_s, err) != 0 ||
         json_at_int(at, "port", &any_port, 0, 65535, &recipe->port, err) != 0 ||
@@ -273,6 +293,7 @@ int recipe_load(const char *servers_dir, const char *folder, struct recipe *reci
 static void free_needs(struct recipe_need *needs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        free(needs[i].variables);
         free(needs[i].search);
         free(needs[i].argv);
     }

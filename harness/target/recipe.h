@@ -20,16 +20,16 @@ struct recipe_command {
     double timeout_s;  /* builds only */
 };
 
-/* Something that must be there: a tool of at least some version, or a variable of the caller. */
+/* Something that must be there: a tool of at least some version, or one of some variables of the caller. */
 struct recipe_need {
-    const char *name;     /* of the tool, and of its version in titles; NULL for a variable */
-    const char *variable; /* the caller's variable that must be set and is passed on; NULL for a tool */
-    const char **search;  /* folders to try first: "$VAR" or a glob; NULL: PATH */
-    const char **argv;    /* prints the version */
-    const char *pattern;  /* PCRE2; group 1 is the version */
-    const char *at_least; /* dotted version; NULL: any */
-    const char *set_env;  /* variable that build and run get, with the folder found by `search` */
-    const char *hint;     /* what to do when it is missing */
+    const char *name;       /* of the tool, and of its version in titles; NULL for variables */
+    const char **variables; /* the caller's, of which exactly one must be set and is passed on; NULL for a tool */
+    const char **search;    /* folders to try first: "$VAR" or a glob; NULL: PATH */
+    const char **argv;      /* prints the version */
+    const char *pattern;    /* PCRE2; group 1 is the version */
+    const char *at_least;   /* dotted version; NULL: any */
+    const char *set_env;    /* variable that build and run get, with the folder found by `search` */
+    const char *hint;       /* what to do when it is missing */
 };
 
 /* Where a version shown in titles and machine.json comes from: a command's output or a file of the folder. */
@@ -58,7 +58,7 @@ struct recipe {
     const char *caches;   /* a sentence, or NULL */
     bool reference;
     bool single_threaded; /* each process uses at most one CPU */
-    bool observed;        /* variants without a command are not started, pinned or stopped by us */
+    const char *observed; /* the variable with the URL of a server that listens already, or NULL */
     struct recipe_need *needs;
     size_t need_count;
     struct recipe_command build; /* argv NULL: nothing to build */

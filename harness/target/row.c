@@ -236,7 +236,39 @@ int rows_check_titles(const struct rows *rows, struct err *err)
 
 bool row_is_observed(const struct row *row)
 {
-    return row->recipe->observed && row->variant->run.argv == NULL;
+    return row->recipe->observed != NULL && env_get(&row->found, row->recipe->observed) != NULL;
+}
+
+bool rows_any_observed(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (row_is_observed(&rows->items[i]))
+            return true;
+    return false;
+}
+
+int row_observed_port(const char *url, struct err *err)
+{
+    static const char *const hosts[] = {"http://127.0.0.1:", "http://localhost:"};
+    uint64_t port;
+
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+        if (strncmp(url, hosts[i], strlen(hosts[i])) == 0 && text_parse_u64(url + strlen(hosts[i]), &port) == 0 &&
+            port >= 1 && port <= 65535)
+            return (int)port;
+    return err_set(err, "%s: must be a server of this machine, such as http://127.0.0.1:8080", url);
+}
+
+int rows_observe(struct rows *rows, const char *url, struct err *err)
+{
+    if (url == NULL)
+        return 0;
+    if (row_observed_port(url, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].recipe->observed != NULL)
+            env_set(&rows->items[i].found, rows->items[i].recipe->observed, url);
+    return 0;
 }
 
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason)
@@ -266,7 +298,7 @@ json_t *row_to_json(const struct row *row, long long pool)
     json_t *object = json_object();
     json_t *command = json_array();
 
-    for (const char **arg = row->variant->run.argv; arg != NULL && *arg != NULL; arg++)
+    for (const char **arg = row_is_observed(row) ? NULL : row->variant->run.argv; arg != NULL && *arg != NULL; arg++)
         (void)json_array_append_new(command, json_string(*arg));
     json_put(object, "id", json_string(row->id));
     json_put(object, "folder", json_string(row->recipe->folder));

@@ -55,13 +55,19 @@ void rows_free(struct rows *rows);
 /* Keeps the rows whose id, folder or title `pattern` matches. Errors when none is left, naming the nearest. */
 int rows_filter(struct rows *rows, const char *option, const char *expression, struct err *err);
 
+/* `url` (NULL: none) names the server of each row that can observe one, instead of the variable that its recipe has for
+ * it. To be called before rows_resolve(). */
+int rows_observe(struct rows *rows, const char *url, struct err *err);
 /* Looks for what every row requires; fills title and versions, or makes a row skipped with its reason. */
 void rows_resolve(struct rows *rows);
 /* Two rows that would print the same title: an error that names both. */
 int rows_check_titles(const struct rows *rows, struct err *err);
 
-/* True when its server runs already and is somebody else's: an observed recipe whose variant has nothing to run. */
+/* True when its server runs already and is somebody else's: never built, started, pinned or stopped. */
 bool row_is_observed(const struct row *row);
+bool rows_any_observed(const struct rows *rows);
+/* "http://127.0.0.1:8080" of an observed row, taken apart; the port is needed to know whom we talk to. */
+int row_observed_port(const char *url, struct err *err);
 
 /* State and reason; the first failure is kept. `reason` and `log` are copied; NULL log: none. */
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason);

@@ -141,14 +141,42 @@ static void resolve_tool(struct row *row, const struct recipe_need *need, struct
     free(best_seen);
 }
 
+/* Exactly one of the alternatives: with two nobody knows which server is meant. */
+static void resolve_variables(struct row *row, const struct recipe_need *need, struct text *lacks)
+{
+    const char *const gap = lacks->len > 0 ? "; " : "";
+    const char *set = NULL;
+    struct text names = {0};
+
+    for (const char **name = need->variables; *name != NULL; name++) {
+        text_addf(&names, "%s%s", names.len > 0 ? " or " : "", *name);
+        if (env_get(&row->found, *name) != NULL) {
+            text_free(&names);
+            return;
+        }
+    }
+    for (const char **name = need->variables; *name != NULL; name++) {
+        const char *value = getenv(*name);
+
+        if (value == NULL || *value == '\0')
+            continue;
+        if (set != NULL)
+            text_addf(lacks, "%s%s and %s are both set: unset one", gap, set, *name);
+        set = *name;
+    }
+    if (set == NULL)
+        text_addf(lacks, "%sneeds %s in the environment: %s", gap, text_string(&names), need->hint);
+    else
+        (void)env_pass(&row->found, set);
+    text_free(&names);
+}
+
 static void resolve_need(struct row *row, const struct recipe_need *need, struct text *lacks)
 {
-    if (need->variable == NULL) {
+    if (need->variables != NULL)
+        resolve_variables(row, need, lacks);
+    else
         resolve_tool(row, need, lacks);
-        return;
-    }
-    if (!env_pass(&row->found, need->variable))
-        text_addf(lacks, "%sneeds %s in the environment: %s", lacks->len > 0 ? "; " : "", need->variable, need->hint);
 }
 
 static void find_version(struct row *row, const struct recipe_version *version)

@@ -222,15 +222,13 @@ static int wait_ready(struct server *server, struct err *err)
 
 static int start_observed(struct server *server, struct err *err)
 {
-    const char *url = env_get(&server->row->found, "EXTERNAL_URL");
-    const char *colon = url != NULL ? strrchr(url, ':') : NULL;
-    uint64_t port = 0;
+    const char *url = env_get(&server->row->found, server->row->recipe->observed);
+    struct err wrong = {0};
 
-    if (url == NULL || strncmp(url, "http://", 7) != 0 || colon == NULL || text_parse_u64(colon + 1, &port) != 0 ||
-        port == 0 || port > 65535)
-        return err_fail(err, "%s: EXTERNAL_URL must be such as http://127.0.0.1:8080", server->row->id);
+    server->port = row_observed_port(url, &wrong);
+    if (server->port < 0)
+        return err_fail(err, "%s: %s=%s", server->row->id, server->row->recipe->observed, wrong.text);
     server->url = text_dup(url);
-    server->port = (int)port;
     server->startup_s = NAN;
     if (!accepts(server->port))
         return err_fail(err, "%s: nothing accepts connections at %s", server->row->id, url);

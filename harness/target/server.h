@@ -7,8 +7,8 @@
  *   2. server_is_alive() between phases; server_pids() for whoever samples
  *   3. server_stop(): SIGTERM, then SIGKILL to all that is left; the port is free afterwards or there is an error
  *
- * An observed row (row_is_observed) is somebody else's server: never started, pinned or stopped; EXTERNAL_URL names
- * it. struct server may not be moved between start and stop.
+ * An observed row (row_is_observed) is somebody else's server: never started, pinned or stopped; the variable of its
+ * recipe names it. struct server may not be moved between start and stop.
  */
 #ifndef TARGET_SERVER_H
 #define TARGET_SERVER_H
