@@ -406,9 +406,9 @@ int run_study(const struct run_options *options, struct run_outcome *outcome, st
     if (setup_load(options, &run.setup, err) != 0)
         return -1;
     if (options->dry_run) {
-        setup_print(&run.setup, run.setup.study.cpus);
+        result = setup_print(&run.setup, err);
         setup_free(&run.setup);
-        return 0;
+        return result;
     }
     interrupt_catch();
     run.data_dir = text_dup(options->data != NULL ? options->data : "data");

@@ -10,9 +10,11 @@
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "machine/cpus.h"
 #include "results/machine_file.h"
 #include "study/progress.h"
 #include "study/until.h"
+#include "tools/tool.h"
 
 /* "50,200": one closed phase each, named by its number. */
 static int set_connections(struct study *study, const char *list, double seconds, struct err *err)
@@ -69,6 +71,8 @@ static int apply(const struct run_options *options, struct study *study, struct 
         if (!study->after_start && strcmp(options->affinity, "before-exec") != 0)
             return err_set(err, "--affinity %s: give before-exec or after-start", options->affinity);
     }
+    if (options->tool != NULL && tool_find(options->tool, err) == NULL)
+        return -1;
     if (options->ceiling != NULL && strcmp(options->ceiling, "yes") != 0 && strcmp(options->ceiling, "no") != 0)
         return err_set(err, "--ceiling %s: give yes or no", options->ceiling);
     if (options->cpus != NULL) {
@@ -275,12 +279,39 @@ const char *setup_mode(const struct setup *setup)
     return setup->study.jwt ? "jwt" : "no-auth";
 }
 
-void setup_print(const struct setup *setup, const char *cpus_text)
+/* Who would run where; a wish that this machine cannot fulfil is refused as a run would. */
+static int place_text(const struct setup *setup, struct text *text, struct err *err)
+{
+    struct cpus allowed = {0};
+    struct cpus_split split = {0};
+    int result = cpus_allowed(&allowed, err);
+
+    if (result == 0)
+        result = cpus_split(&allowed, setup->study.cpus, &split, err);
+    if (result == 0 && split.pinned) {
+        char *server = cpus_format(&split.server);
+        char *generator = cpus_format(&split.generator);
+
+        text_addf(text, "server and database on CPU %s, generator on CPU %s", server, generator);
+        free(server);
+        free(generator);
+    } else if (result == 0) {
+        text_add(text, split.note[0] != '\0' ? split.note : "unpinned");
+    }
+    cpus_split_free(&split);
+    cpus_free(&allowed);
+    return result;
+}
+
+int setup_print(const struct setup *setup, struct err *err)
 {
     const struct plan *plan = &setup->plan;
     size_t skipped = 0;
+    struct text cpus = {0};
     char eta[32];
 
+    if (place_text(setup, &cpus, err) != 0)
+        return -1;
     for (size_t i = 0; i < setup->rows.count; i++) {
         if (setup->rows.items[i].state == ROW_SKIPPED) {
             printf("skip       %s: %s\n", setup->rows.items[i].id, setup->rows.items[i].reason);
@@ -298,5 +329,7 @@ void setup_print(const struct setup *setup, const char *cpus_text)
                             (double)setup->rows.count,
                         eta, sizeof eta);
     printf("plan       %zu cells, about %s; %s\n", plan->count / setup->rows.count * (setup->rows.count - skipped), eta,
-           cpus_text);
+           text_string(&cpus));
+    text_free(&cpus);
+    return 0;
 }

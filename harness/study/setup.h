@@ -28,7 +28,7 @@ int setup_load(const struct run_options *options, struct setup *setup, struct er
 void setup_free(struct setup *setup);
 
 /* Every cell in order and how long it takes, to stdout (--dry-run). */
-void setup_print(const struct setup *setup, const char *cpus_text);
+int setup_print(const struct setup *setup, struct err *err);
 
 /* "no-auth" or "jwt". */
 const char *setup_mode(const struct setup *setup);

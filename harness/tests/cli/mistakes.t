@@ -27,6 +27,7 @@ refuses(["--connections", "50,50"], "--connections 50,50", "the same connections
 refuses(["--security", "basic"], "--security basic", "an unknown security")
 refuses(["--cpus", "0/4096"], "4096", "a CPU that is not there")
 refuses(["--cpus", "0/0"], "--cpus", "one CPU on both sides")
+refuses(["--dry-run", "--cpus", "0/4096"], "4096", "a plan is refused as its run would be")
 refuses(["--tool", "ab"], "restbench, bombardier", "an unknown load tool names those that there are")
 refuses(["--name", "a/b"], "--name a/b", "a name that is no file name")
 refuses(["--conections", "5"], "did you mean --connections?", "a mistyped option")
@@ -51,5 +52,26 @@ t.has(got.out, "skip       c-reference: needs nosuchtool", "the plan says what i
 one = subprocess.run(["taskset", "-c", str(min(os.sched_getaffinity(0))), RESTBENCH,
                       *study.arguments("--servers", "go-nethttp")], capture_output=True, text=True, timeout=120)
 t.ok(one.returncode == 0 and "unpinned" in one.stderr, "with one allowed CPU it runs unpinned, and says so", one.stderr)
+one = subprocess.run(["taskset", "-c", str(max(os.sched_getaffinity(0))), RESTBENCH,
+                      *study.arguments("--servers", "go-nethttp", "--dry-run")], capture_output=True, text=True, timeout=120)
+t.has(one.stdout, f"one allowed CPU ({max(os.sched_getaffinity(0))}): runs unpinned", "and so does its plan")
+
+# The recipe of a server is held to the same rules as the study.
+recipe = os.path.join(study.folder, "servers", "go-nethttp", "server.json")
+with open(recipe, encoding="utf-8") as file:
+    good = file.read()
+for edit, part, name in (
+    (('"format": 1,', '"format": 1,\n  "format": 1,'), ':3:10: duplicate object key near \'"format"\'', "a key twice"),
+    (('"approach"', '"aproach"'), 'unknown key "aproach"; did you mean "approach"?', "an unknown key"),
+    (('"start_timeout_s": 20', '"start_timeout_s": 1e9'), '"start_timeout_s" is out of range', "a number out of range"),
+    (('"start_timeout_s": 20', '"start_timeout_s": "20"'), '"start_timeout_s"', "a string for a number"),
+    (('"python3"', '""'), '"command" must be a program and its arguments', "an empty command"),
+    (('"format"', '"requires": [{"env": []}], "format"'), "list of names", "no variable of several"),
+    (('"format"', '"requires": [{"env": "A=B"}], "format"'), "is not a variable's name", "a variable with a value"),
+):
+    with open(recipe, "w", encoding="utf-8") as file:
+        file.write(good.replace(*edit))
+    refuses([], part, f"server.json: {name}")
+    refuses([], "servers/go-nethttp/server.json:", f"server.json: {name}: with its place")
 
 t.done()
