@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/run_next.h"
 #include "cli/report_files.h"
 #include "machine/child.h"
 #include "results/bundle.h"
@@ -94,7 +95,8 @@ static void report(const struct run_options *options, const char *csv)
 
 static void say_done(const struct run_outcome *outcome)
 {
-    log_line("done       %zu cells, %.0f errors, %zu marks%s", outcome->measured, outcome->errors, outcome->marks,
+    log_line("done       %zu cell%s, %.0f error%s, %zu mark%s%s", outcome->measured, outcome->measured == 1 ? "" : "s",
+             outcome->errors, outcome->errors == 1 ? "" : "s", outcome->marks, outcome->marks == 1 ? "" : "s",
              outcome->failed > 0 ? "; something failed, see above and below the tables" : "");
     log_line("raw data   %s", outcome->csv_path);
     if (!outcome->complete)
@@ -173,7 +175,7 @@ static int exit_status(const struct run_options *options, const struct run_outco
 
 static int main_run(int argc, char **argv)
 {
-    struct run_options options = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .argc = argc};
+    struct run_options options = {.rounds = -1, .window_ns = -1, .warmup_ns = -1, .until_pct = -1, .argc = argc};
     struct run_outcome outcome = {0};
     struct repeated repeated = {0};
     struct err err = {0};
@@ -204,6 +206,8 @@ static int main_run(int argc, char **argv)
         options.config = argv[1];
     if (operands > 1)
         (void)err_set(&err, "run %s: give at most one study file", argv[2]);
+    else if (options.until_pct == 0)
+        (void)err_set(&err, "--until 0%%: no median is ever as certain; give a bound such as 2%%");
     else if (options.name != NULL &&
              options.name[strspn(options.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")] !=
                  '\0')
@@ -216,6 +220,8 @@ static int main_run(int argc, char **argv)
         report(&options, outcome.csv_path);
     if (outcome.csv_path != NULL)
         say_done(&outcome);
+    if (outcome.csv_path != NULL && outcome.complete)
+        run_next_say(&options, outcome.csv_path);
     status = err.kind != ERR_NONE ? opts_exit(&err) : exit_status(&options, &outcome);
     finish(&options, &outcome, status);
     run_outcome_free(&outcome);

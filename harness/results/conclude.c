@@ -121,7 +121,8 @@ void conclude_write(const struct record *record, struct text *can, struct text *
     text_add(can, can->len > 0 ? "." : "");
     text_add(cannot, cannot->len > 0 ? ". " : "");
     if (most < 2)
-        text_add(cannot, "Fewer than two rows can be compared. ");
+        text_add(cannot, most == 0 ? "No row competes here: there is nothing to compare. "
+                                   : "One row competes here: there is nothing to compare it with. ");
     if (isnan(resolution))
         text_add(cannot,
                  "With one round nothing is known of how much the figures move: no difference can be told apart.");

@@ -50,6 +50,8 @@ static int check_contract(struct life *life, struct err *err)
     int result = contract_run(&run->contract, &env, note_case, &first, &failed, err);
 
     run->contract_checked = (int64_t)first.cases;
+    if (result == 0 && failed == 0 && life->row->state == ROW_PLANNED)
+        log_line("check      %s %zu of %zu", life->row->id, first.cases, first.cases);
     (void)fsx_write_atomic(path, text_string(&first.log), first.log.len, 0644, NULL);
     if (result == 0 && failed > 0)
         result = err_fail(err, "%s fails its contract (%zu of %zu cases): %s; log: %s", life->row->id, failed,

@@ -1,5 +1,6 @@
 #include "study/parties.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,6 +260,24 @@ static int prepare_database(struct run *run, struct err *err)
     return -1;
 }
 
+static void say_database(const struct run *run)
+{
+    const json_t *facts = run->database_facts;
+    double rows = json_get_number(facts, "rows");
+    struct text text = {0};
+
+    if (facts == NULL)
+        return;
+    text_addf(&text, "PostgreSQL %s, %s, ", json_get_string(facts, "version"),
+              json_is_true(json_object_get(facts, "private"))      ? "private"
+              : json_is_true(json_object_get(facts, "host_local")) ? "one that ran already"
+                                                                   : "on another machine");
+    text_add_thousands(&text, isnan(rows) ? 0 : llrint(rows));
+    log_line("database   %s rows, checksum ok%s%s", text_string(&text), run->not_durable != NULL ? "; " : "",
+             run->not_durable != NULL ? run->not_durable : "");
+    text_free(&text);
+}
+
 int parties_open(struct run *run, struct err *err)
 {
     const struct study *study = &run->setup.study;
@@ -276,7 +295,10 @@ int parties_open(struct run *run, struct err *err)
         log_line("cgroups    none (%s): CPU time comes from /proc", run->server_place.reason);
     if (open_contract(run, err) != 0)
         return -1;
-    return prepare_database(run, err);
+    if (prepare_database(run, err) != 0)
+        return -1;
+    say_database(run);
+    return 0;
 }
 
 int parties_close(struct run *run, struct err *err)

@@ -83,7 +83,8 @@ struct contract_step {
 struct contract_case {
     const char *name;
     bool jwt_only;
-    bool unchanged; /* the "state" query gives the same before and after */
+    const char *otherwise; /* what it means when an answer is not the expected one; "" */
+    bool unchanged;        /* the "state" query gives the same before and after */
     bool uses_database;
     struct contract_step *steps;
     size_t step_count;

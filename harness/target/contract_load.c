@@ -265,13 +265,14 @@ static bool step_uses_database(const struct contract_step *step)
 
 static int read_case(struct contract *contract, const struct json_at *at, struct contract_case *one, struct err *err)
 {
-    static const char *const keys[] = {"name", "note", "jwt_only", "unchanged", "steps", NULL};
+    static const char *const keys[] = {"name", "note", "otherwise", "jwt_only", "unchanged", "steps", NULL};
     static const bool no = false;
     struct json_at steps;
 
     if (json_at_only(at, keys, err) != 0 || json_at_string(at, "name", NULL, &one->name, err) != 0 ||
         json_at_bool(at, "jwt_only", &no, &one->jwt_only, err) != 0 ||
-        json_at_bool(at, "unchanged", &no, &one->unchanged, err) != 0)
+        json_at_bool(at, "unchanged", &no, &one->unchanged, err) != 0 ||
+        json_at_string(at, "otherwise", "", &one->otherwise, err) != 0)
         return -1;
     /* A '#' begins a directive in TAP. */
     if (!text_is_title(one->name) || strchr(one->name, '#') != NULL)

@@ -268,6 +268,14 @@ static int run_unchanged(struct run *run, const struct contract_case *one, bool 
     return run->broken ? -1 : result;
 }
 
+static void add_meaning(const char *meaning, struct err *why)
+{
+    struct err cause = *why;
+
+    err_clear(why);
+    (void)err_fail(why, "%s: %s", cause.text, meaning);
+}
+
 static void run_case(struct run *run, const struct contract_case *one, contract_emit *emit, void *user, size_t *failed,
                      struct err *err)
 {
@@ -282,6 +290,8 @@ static void run_case(struct run *run, const struct contract_case *one, contract_
         (void)err_prefix(err, "case \"%s\"", one->name);
         return;
     }
+    if (result != 0 && !run->unanswered && one->otherwise[0] != '\0')
+        add_meaning(one->otherwise, &why);
     run->silent = run->unanswered ? run->silent + 1 : 0;
     *failed += result != 0;
     emit(user, &(struct contract_result){.name = one->name, .ok = result == 0, .detail = result ? why.text : NULL});
