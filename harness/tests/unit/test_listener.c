@@ -1,7 +1,10 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/fsx.h"
 #include "base/text.h"
 #include "machine/listener.h"
 #include "program.h"
@@ -102,6 +105,38 @@ static void ipv6_that_127_0_0_1_does_not_reach(void **state)
     }
 }
 
+/* A machine without IPv6 has no such table; one without either cannot be told about. */
+static void a_machine_without_ipv6(void **state)
+{
+    static const char table[] =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid inode\n"
+        "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 77\n";
+    char proc[] = "/tmp/restbench-test-proc-XXXXXX";
+    struct listener listener;
+    struct err err = {0};
+    char *folder;
+    char *path;
+
+    (void)state;
+    assert_non_null(mkdtemp(proc));
+    assert_int_equal(listener_find(proc, 8080, &listener, &err), -1);
+    assert_non_null(strstr(err.text, "cannot be read"));
+    err_clear(&err);
+    folder = fsx_join(proc, "net");
+    path = fsx_join(folder, "tcp");
+    assert_int_equal(fsx_mkdirs(folder, 0700, &err), 0);
+    assert_int_equal(fsx_write_atomic(path, table, strlen(table), 0600, &err), 0);
+    assert_int_equal(listener_find(proc, 8080, &listener, &err), 0);
+    assert_int_equal(listener.count, 1);
+    listener_free(&listener);
+    assert_int_equal(listener_find(proc, 8081, &listener, &err), 0);
+    assert_int_equal(listener.count, 0);
+    listener_free(&listener);
+    assert_int_equal(fsx_remove_tree(proc, &err), 0);
+    free(path);
+    free(folder);
+}
+
 static void an_inherited_descriptor_has_an_owner(void **state)
 {
     struct program program;
@@ -192,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_loopback),
         cmocka_unit_test(dual_stack_stands_in_tcp6_alone),
+        cmocka_unit_test(a_machine_without_ipv6),
         cmocka_unit_test(ipv6_that_127_0_0_1_does_not_reach),
         cmocka_unit_test(an_inherited_descriptor_has_an_owner),
         cmocka_unit_test(a_second_owner_is_named),
