@@ -33,10 +33,14 @@ static char *words_for_doubt(const struct compare *compare, const struct compare
         return text_dup("cannot tell: not measured on both sides");
     if (result->infer.state == INFER_NO_NOISE)
         return text_dup("cannot tell: one round shows no noise");
-    if (more < 0)
+    /* What two sittings differ by does not shrink with rounds. */
+    if (more < 0 && result->infer.fixed_se > 0)
         return text_dup("cannot tell; needs a control");
-    if (more > ROUNDS_WORTH_SAYING)
+    if (more < 0 || more > ROUNDS_WORTH_SAYING)
         return text_format("cannot tell: too much noise for any sensible number of %s", rounds_word(compare));
+    if (compare->design == INFER_PAIRED)
+        return text_format("cannot tell; about %d more pairs: --resume --pairs %zu", more,
+                           result->infer.head_used + (size_t)more);
     return text_format("cannot tell; about %d more %s", more, rounds_word(compare));
 }
 

@@ -5,6 +5,7 @@ import csv
 import glob
 import json
 import os
+import re
 import subprocess
 
 from study import Study
@@ -78,6 +79,14 @@ done = subprocess.run(["git", "status", "--porcelain", "--branch"], cwd=REPO, ca
 t.ok(done.stdout.startswith("## main\n") and " M servers/thing/server.py" in done.stdout and
      not os.path.isdir(os.path.join(REPO, ".git", "worktrees")), "the working tree is left alone", done.stdout)
 t.is_(study.processes(), [], "nothing is left running")
+
+for more, pairs in re.findall(r"about (\d+) more pairs(?:: --resume --pairs (\d+))?", got.out.split("[3 pairs]")[-1]):
+    if pairs != str(int(more) + 3):
+        t.ok(False, "who needs more pairs is told how to measure them", got.out)
+        break
+else:
+    t.ok(True, "who needs more pairs is told how to measure them")
+t.hasnt(got.out, "needs a control", "no control is asked for where there is one")
 
 got = duel("main", "slow", "--server", "thing", "--resume", pairs=4)
 t.is_(got.status, 0, "--resume with more pairs goes on with a duel that was done", got.err)
