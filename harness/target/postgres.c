@@ -40,10 +40,21 @@ static struct postgres *of(struct database *database)
     return (struct postgres *)database;
 }
 
+/* One that was closed to be accounted for is not lost. */
+static bool postgres_lost(struct database *database)
+{
+    struct postgres *postgres = of(database);
+
+    postgres->broken =
+        postgres->broken || !pq_alive(&postgres->look) || (postgres->pq.conn != NULL && !pq_alive(&postgres->pq));
+    return postgres->broken;
+}
+
 static void postgres_close(struct database *database)
 {
     struct postgres *postgres = of(database);
 
+    postgres->cluster.crashed = postgres_lost(database);
     evidence_sampler_stop(postgres->sampler);
     pq_close(&postgres->pq);
     pq_close(&postgres->look);
@@ -162,16 +173,6 @@ static int postgres_open(const struct database_spec *spec, struct database **dat
     describe_to_all(postgres, spec);
     *database = &postgres->base;
     return 0;
-}
-
-/* One that was closed to be accounted for is not lost. */
-static bool postgres_lost(struct database *database)
-{
-    struct postgres *postgres = of(database);
-
-    postgres->broken =
-        postgres->broken || !pq_alive(&postgres->look) || (postgres->pq.conn != NULL && !pq_alive(&postgres->pq));
-    return postgres->broken;
 }
 
 /* A connection that broke (PostgreSQL crashed and came back), or was closed to be accounted for, is opened again. */

@@ -291,9 +291,14 @@ static int stop_locked(struct postgres_cluster *cluster, struct err *err)
 
     if (cluster->pid != 0) {
         segments = postgres_process_segments(cluster->data);
-        /* Its last checkpoint may take long; who pressed Ctrl-C does not wait for it, and it recovers by itself. */
-        clean = signal_and_wait(cluster, SIGINT, child_cancelled() ? HASTY_LIMIT_NS : FAST_LIMIT_NS);
-        if (!clean && !child_cancelled())
+        /*
+         * Its last checkpoint may take long; who pressed Ctrl-C does not wait for it, and it recovers by itself. One
+         * that is asked for a fast shutdown while it recovers from a crash may wait for its checkpointer for ever.
+         */
+        bool hasty = child_cancelled() || cluster->crashed;
+
+        clean = signal_and_wait(cluster, SIGINT, hasty ? HASTY_LIMIT_NS : FAST_LIMIT_NS);
+        if (!clean && !hasty)
             log_line("PostgreSQL (process %d) did not stop within %d s; it is ended at once", (int)cluster->pid,
                      (int)(FAST_LIMIT_NS / CLOCK_NS_PER_S));
         if (!clean)

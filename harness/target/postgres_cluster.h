@@ -44,6 +44,7 @@ struct postgres_cluster {
     char *socket_dir;
     bool kept;          /* `db start` started it */
     bool started;       /* this process started it */
+    bool crashed;       /* perhaps recovering: not to be asked nicely for long when it is stopped */
     struct child child; /* when it did */
     /* Filled when it runs. */
     struct pq_address admin;

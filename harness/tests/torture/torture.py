@@ -4,9 +4,10 @@
     make torture [TORTURE_KILLS=200] [TORTURE_SEED=N]
 
 First the study runs undisturbed: its cells are the list that every later run must end with. Then, until there were so
-many kills: at a random moment SIGKILL to restbench, SIGKILL to a child of it, SIGKILL to a process of PostgreSQL, or
-SIGINT. Who was ended is resumed. A child or a database is killed once a cell at most: a cell is tried twice, no more.
-Ends with one line of figures; exit status 1 when a cell is lost or there twice, or something is left running.
+many kills, each kind as often as the others: at a random moment SIGKILL to restbench, to the server, to the load
+generator, to the postmaster, to another process of PostgreSQL, or SIGINT to restbench. Who was ended is resumed. What
+restbench itself must survive happens once a cell at most: a cell is tried twice, no more. Ends with one line of
+figures; exit status 1 when a cell is lost or there twice, or something is left running.
 """
 
 import os
@@ -21,24 +22,47 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from study import Study, folder_of, short_database_study  # noqa: E402
+from study import folder_of, short_database_study  # noqa: E402
 from tap import RESTBENCH  # noqa: E402
 
 KILLS = int(os.environ.get("TORTURE_KILLS", "200"))
 SEED = int(os.environ.get("TORTURE_SEED", str(time.time_ns() % 1000000)))
 PATIENCE = 300  # seconds that any life may take
+ENDS = ("restbench", "SIGINT")  # restbench is gone after it
+KINDS = (*ENDS, "server", "generator", "postmaster", "backend")
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def ended_within(process, seconds):
+    try:
+        process.wait(seconds)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def is_complete(study):
+    return bool(study.names("_machine.json")) and study.machine()["run"]["complete"]
 
 
 class Torture:
     def __init__(self, folder):
         self.folder = folder
-        self.kills = {"restbench": 0, "child": 0, "postgres": 0, "SIGINT": 0}
+        self.kills = dict.fromkeys(KINDS, 0)
+        self.bag = []  # kinds of the next kills
         self.lost = self.double = self.left = self.failed = 0
         self.cells = 0
         self.studies = 0
         self.wanted = []
         self.seconds = 0.0  # of the undisturbed run
-        self.spared = -1    # cells that were there at the last kill that restbench itself must survive
+        self.spared = -1    # cells that were there at the last kill that this restbench must survive; -1: none yet
 
     def say(self, text):
         print(f"{sum(self.kills.values()):4} {text}", flush=True)
@@ -59,28 +83,46 @@ class Torture:
             self.wrong(f"the undisturbed run ended with {status}", study)
         self.say(f"undisturbed: {len(self.wanted)} cells in {self.seconds:.0f} s")
 
-    def victims(self, study):
-        """Who can be killed now, by kind."""
-        found = {"restbench": [], "SIGINT": [], "child": [], "postgres": []}
-        if len(study.csv()) == self.spared:
-            return found
-        for pid in study.processes():
-            found["postgres" if "/pg/" in folder_of(pid) + "/" else "child"].append(pid)
-        return found
-
-    def strike(self, study, process):
-        """One kill; true when restbench itself is gone."""
-        victims = self.victims(study)
-        kind = random.choice(["restbench", "SIGINT", *(k for k in ("child", "postgres") if victims[k])])
-        self.kills[kind] += 1
-        if kind in ("child", "postgres"):
-            self.spared = len(study.csv())
-            try:
-                os.kill(random.choice(victims[kind]), signal.SIGKILL)
-            except ProcessLookupError:
-                self.kills[kind] -= 1
+    def is_spared(self, study):
+        """The cell that the last kill may have hit is not finished yet."""
+        if self.spared < 0:
             return False
-        process.send_signal(signal.SIGINT if kind == "SIGINT" else signal.SIGKILL)
+        try:
+            since = [d for d in study.details() if "kind" not in d][self.spared:]
+        except ValueError:  # a line is being written
+            return True
+        return len(since) < 2 and not any(d["attempt"] > 1 for d in since)
+
+    def victims(self, study, kind):
+        """Who can be killed in that way now."""
+        if kind in ENDS:
+            return [study.pids[-1]]
+        if self.is_spared(study):
+            return []
+        folders = {pid: folder_of(pid) + "/" for pid in study.processes()}
+        if kind in ("server", "generator"):
+            part = {"server": "/build/", "generator": "/run/work/"}[kind]
+            return [pid for pid, folder in folders.items() if part in folder]
+        postgres = [pid for pid, folder in folders.items() if "/pg/" in folder]
+        return [pid for pid in postgres if (parent_of(pid) in postgres) == (kind == "backend")]
+
+    def strike(self, study, process, kind):
+        """One kill; true when there was somebody to kill."""
+        victims = self.victims(study, kind)
+        if not victims:
+            return False
+        before = len(study.csv())
+        try:
+            os.kill(random.choice(victims), signal.SIGINT if kind == "SIGINT" else signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        self.kills[kind] += 1
+        if os.environ.get("TORTURE_TELL"):
+            self.say(f"{time.monotonic():.1f} {kind}, {before} cells, {study.now().get('now')}")
+        self.spared = before
+        if kind not in ENDS:
+            return True
+        self.spared = -1
         started = time.monotonic()
         status = process.wait(PATIENCE)
         if kind == "SIGINT" and status == -signal.SIGINT:
@@ -108,29 +150,38 @@ class Torture:
             self.wrong(f"verify finds a fault: {verify.stdout}{verify.stderr}", study)
         self.nothing_left(study, "the end")
 
+    def strike_sometime(self, study, process):
+        """The next kill, at a random moment; its kind, or None when the run ended before it."""
+        self.bag = self.bag or random.sample(KINDS, len(KINDS))
+        wait = random.uniform(0, self.seconds / 2)
+        while not ended_within(process, wait):
+            if self.strike(study, process, self.bag[-1]):
+                return self.bag.pop()
+            # Not right at its start when it comes: after some time of its own life.
+            if not study.wait_for(lambda: process.poll() is not None or self.victims(study, self.bag[-1]), PATIENCE):
+                break
+            wait = random.uniform(0, 0.4)
+        return None
+
     def torment(self, study, kills):
         """One study until it is complete; at most so many kills."""
-        before = sum(self.kills.values())
+        last = sum(self.kills.values()) + kills
         self.spared = -1
         self.studies += 1
         process = study.start("--resume")
-        while True:
-            wait = random.uniform(0, self.seconds) if sum(self.kills.values()) - before < kills else PATIENCE
-            try:
-                status = process.wait(wait)
-            except subprocess.TimeoutExpired:
-                if wait == PATIENCE:
-                    self.wrong("a run does not end", study)
-                    study.kill(process)
-                    return
-                if self.strike(study, process):
-                    process = study.start("--resume")
-                continue
-            if study.names("_machine.json") and study.machine()["run"]["complete"]:
+        while self.failed == 0 and sum(self.kills.values()) < last:
+            kind = self.strike_sometime(study, process)
+            if kind is None or (kind in ENDS and is_complete(study)):
                 break
-            self.wrong(f"restbench ended by itself with {status}", study)
-            return
-        self.compare(study)
+            if kind in ENDS:
+                process = study.start("--resume")
+        if not ended_within(process, PATIENCE):
+            self.wrong("a run does not end", study)
+            study.kill(process)
+        elif not is_complete(study):
+            self.wrong(f"restbench ended by itself with {process.returncode}", study)
+        else:
+            self.compare(study)
 
 
 def main():
