@@ -81,7 +81,7 @@ def cost_ns():
 
 def slower(ns):
     return [("http.c", r"^static void handle\(", lambda m: SLOW + m.group(0)),
-            ("http.c", r"^    static const char ping\[\][^;]*;\n", lambda m: m.group(0) + f"    planted({ns:.0f});\n")]
+            ("http.c", r"^    int64_t number;\n", lambda m: m.group(0) + f"    if (ping)\n        planted({ns:.0f});\n")]
 
 
 def main():
