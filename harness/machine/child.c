@@ -207,7 +207,7 @@ int child_start(const struct child_spec *spec, struct child *child, struct err *
     struct opened opened = {0};
     int result;
 
-    *child = (struct child){.pidfd = -1, .name = text_dup(spec->argv[0])};
+    *child = (struct child){.pidfd = -1, .name = text_dup(spec->argv[0]), .record = child_spec_to_json(spec)};
     result = start(spec, child, &opened, err);
     for (int i = 0; i < opened.count; i++)
         (void)close(opened.fds[i]);
@@ -250,7 +250,6 @@ json_t *child_spec_to_json(const struct child_spec *spec)
         text_free(&word);
     }
     json_put(object, "command", command);
-    json_put(object, "cwd", json_string(spec->cwd != NULL ? spec->cwd : "/"));
     json_put(object, "env", spec->env != NULL ? env_to_json(spec->env) : json_object());
     json_put(object, "cpus", cpus != NULL ? json_string(cpus) : json_null());
     json_put(object, "user", spec->user != NULL ? json_string(spec->user->name) : json_null());

@@ -102,7 +102,8 @@ struct child {
     bool killed;           /* child_stop() or a time limit had to use SIGKILL */
     struct cgroup *cgroup; /* borrowed copy, NULL when there is none or it is shared */
     struct pump *pump;
-    char *name; /* argv[0], for messages */
+    char *name;     /* argv[0], for messages */
+    json_t *record; /* what it got */
 };
 
 /* Returns when exec has succeeded, or with the step that failed ("cannot start ./server: exec: No such file"). */
@@ -153,7 +154,8 @@ void child_result_free(struct child_result *result);
 /* A user by name, with its groups and home folder. */
 int child_user_find(const char *name, struct child_user *user, struct err *err);
 
-/* What the child gets, for the record: command, cwd, env, cpus, user, limits. */
+/* What the child gets, for the record: command, env, cpus, user, umask, limits; not where it works, which is of no use
+ * elsewhere. child_start() leaves it in `record`. */
 json_t *child_spec_to_json(const struct child_spec *spec);
 
 #endif

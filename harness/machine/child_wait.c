@@ -168,6 +168,7 @@ static void forget(struct child *child)
         free(child->cgroup);
     }
     free(child->name);
+    json_decref(child->record);
     *child = (struct child){.pidfd = -1};
 }
 

@@ -124,8 +124,8 @@ void env_basic(struct env *env)
     const char *path = getenv("PATH");
     const char *home = getenv("HOME");
 
-    env_set(env, "PATH", path != NULL ? path : "/usr/local/bin:/usr/bin:/bin");
-    env_set(env, "HOME", home != NULL ? home : "/");
+    env_set_hidden(env, "PATH", path != NULL ? path : "/usr/local/bin:/usr/bin:/bin");
+    env_set_hidden(env, "HOME", home != NULL ? home : "/");
     env_set(env, "LANG", "C.UTF-8");
 }
 

@@ -31,7 +31,7 @@ void env_copy(const struct env *from, struct env *to);
 /* Adds all of `from`, hidden ones stay hidden. */
 void env_add(struct env *to, const struct env *from);
 
-/* PATH and HOME of the caller (defaults where it has none), LANG=C.UTF-8. */
+/* PATH and HOME of the caller (defaults where it has none), recorded by name; LANG=C.UTF-8. */
 void env_basic(struct env *env);
 /* The caller's proxy and certificate variables, recorded by name. */
 void env_build(struct env *env);

@@ -57,7 +57,7 @@ struct rlimit login_limit(int resource)
 
 static json_t *limit_json(rlim_t value)
 {
-    return value == RLIM_INFINITY ? json_null() : json_integer((json_int_t)value);
+    return value == RLIM_INFINITY ? json_string("unlimited") : json_integer((json_int_t)value);
 }
 
 json_t *login_limits_to_json(void)

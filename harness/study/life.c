@@ -80,6 +80,7 @@ int life_begin(struct run *run, struct row *row, size_t round, const char *log_p
     if (server_start(&spec, &life->server, err) != 0)
         return -1;
     life->alive = true;
+    row_set_launch(row, life->server.child.record);
     life->startup_s = life->server.startup_s;
     if (run->has_contract && check_contract(life, err) != 0)
         return -1;

@@ -95,9 +95,13 @@ static json_t *rows_json(const struct run *run)
 void manifest_make(struct run *run)
 {
     json_t *machine = json_object();
+    json_t *about = run_json(run);
+    json_t *launch = json_object_get(run->database_facts, "launch");
 
+    json_put(about, "database_launch", launch != NULL ? json_incref(launch) : json_null());
+    (void)json_object_del(run->database_facts, "launch");
     json_put(machine, "format", json_integer(1));
-    json_put(machine, "run", run_json(run));
+    json_put(machine, "run", about);
     json_put(machine, "machine", facts_json(run));
     json_put(machine, "database", run->database_facts != NULL ? json_incref(run->database_facts) : json_null());
     json_put(machine, "rows", rows_json(run));
@@ -110,6 +114,18 @@ void manifest_make(struct run *run)
     json_put(machine, "resumes", json_array());
     json_put(machine, "notes", json_array());
     run->machine = machine;
+}
+
+void manifest_tool(struct run *run, json_t *record)
+{
+    json_t *object = json_object_get(run->machine, "run");
+    json_t *launch;
+
+    if (object == NULL || record == NULL || json_object_get(object, "tool_launch") != NULL)
+        return;
+    launch = json_copy(record);
+    (void)json_object_del(launch, "command");
+    json_put(object, "tool_launch", launch);
 }
 
 int manifest_write(struct run *run, struct err *err)

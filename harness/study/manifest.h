@@ -11,6 +11,8 @@
 void manifest_make(struct run *run);
 /* Brings the rows' states up to date and writes the file. */
 int manifest_write(struct run *run, struct err *err);
+/* What the load tool gets, but for its command, which each cell has; the first is kept. */
+void manifest_tool(struct run *run, json_t *record);
 /* A sentence that a reader should know. */
 void manifest_note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

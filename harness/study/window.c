@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "machine/child.h"
 #include "study/interrupt.h"
+#include "study/manifest.h"
 
 /* Connecting, draining and printing beside the window itself; a machine that swaps needs more than one would think. */
 static const int64_t tool_patience_ns = 20 * CLOCK_NS_PER_S;
@@ -197,6 +198,7 @@ static int start_tool(struct watch *watch, struct tool_job *job, struct err *err
     if (run->tool->make_argv(job, &argv, err) == 0) {
         spec.argv = (const char *const *)argv;
         result = place_start(&run->generator_place, &spec, &watch->tool, err);
+        manifest_tool(run, watch->tool.record);
         for (char **arg = argv; *arg != NULL; arg++)
             free(*arg);
         free(argv);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "machine/child.h"
@@ -18,7 +19,7 @@
 static const int64_t lock_patience_ns = 3600 * CLOCK_NS_PER_S;
 static const size_t log_limit = (size_t)4 << 20;
 
-/* Only an empty marker: what was built lies beside it. */
+/* Holds what the build got, {} when there was nothing to build: what was built lies beside it. */
 static char *marker_of(const char *build_dir)
 {
     return fsx_join(build_dir, "ok");
@@ -70,7 +71,7 @@ static void make_env(const struct row *row, const char *state_dir, const struct 
     env_basic(env);
     env_build(env);
     env_add(env, &row->found);
-    env_set(env, "BUILD_CACHE", cache);
+    env_set_hidden(env, "BUILD_CACHE", cache);
     env_set(env, "JOBS", count);
     leftover_mark(env);
     json_object_foreach (row->recipe->build.env, name, value)
@@ -81,7 +82,7 @@ static void make_env(const struct row *row, const char *state_dir, const struct 
 }
 
 static int run_build(const struct row *row, const char *dir, const char *log_path, const struct env *env,
-                     const struct cpus *cpus, struct err *err)
+                     const struct cpus *cpus, json_t **record, struct err *err)
 {
     char **argv = expand_argv(row->recipe->build.argv, env);
     struct child_spec spec = {.argv = (const char *const *)argv,
@@ -95,6 +96,7 @@ static int run_build(const struct row *row, const char *dir, const char *log_pat
     int64_t limit_ns = (int64_t)(row->recipe->build.timeout_s * (double)CLOCK_NS_PER_S);
     int result = child_start(&spec, &child, err);
 
+    *record = json_incref(child.record);
     if (result == 0) {
         bool ended = child_wait(&child, limit_ns);
 
@@ -124,6 +126,8 @@ static int build_into(const struct row *row, const char *state_dir, const char *
     char *log_path = text_format("%s/build/%s/%s.log", state_dir, row->recipe->folder, row->build_hash);
     char *marker = marker_of(dir);
     struct env env = {0};
+    json_t *record = NULL;
+    char *text = NULL;
     int result;
 
     make_env(row, state_dir, cpus, &env);
@@ -131,9 +135,12 @@ static int build_into(const struct row *row, const char *state_dir, const char *
     if (result == 0)
         result = fsx_copy_tree(row->recipe->dir, dir, err);
     if (result == 0 && row->recipe->build.argv != NULL)
-        result = run_build(row, dir, log_path, &env, cpus, err);
+        result = run_build(row, dir, log_path, &env, cpus, &record, err);
+    text = record != NULL ? json_dumps(record, JSON_COMPACT) : text_dup("{}");
     if (result == 0)
-        result = fsx_write_atomic(marker, "", 0, 0644, err);
+        result = fsx_write_atomic(marker, text, strlen(text), 0644, err);
+    json_decref(record);
+    free(text);
     env_free(&env);
     free(marker);
     free(log_path);
@@ -143,6 +150,18 @@ static int build_into(const struct row *row, const char *state_dir, const char *
 static int find_hash(struct row *row, struct err *err)
 {
     return row->build_hash[0] != '\0' ? 0 : fsx_sha256_tree(row->recipe->dir, row->build_hash, err);
+}
+
+static json_t *read_record(const char *build_dir)
+{
+    char *marker = marker_of(build_dir);
+    json_t *record = json_load_file(marker, 0, NULL);
+
+    free(marker);
+    if (json_object_size(record) > 0)
+        return record;
+    json_decref(record);
+    return NULL;
 }
 
 bool build_is_ready(struct row *row, const char *state_dir)
@@ -180,9 +199,11 @@ int build_row(struct row *row, const char *state_dir, const struct cpus *cpus, b
         result = build_into(row, state_dir, dir, cpus, err);
     }
     (void)close(lock);
-    if (result == 0)
+    if (result == 0) {
         row->build_dir = dir;
-    else
+        row->build = read_record(dir);
+    } else {
         free(dir);
+    }
     return result;
 }

@@ -284,6 +284,15 @@ static void add_unseen(const struct postgres *postgres, json_t *object)
     json_put(object, "unmeasured", unseen);
 }
 
+/* Without its command, which is made of the state folder's names; null: it ran already. */
+static json_t *launch_json(json_t *record)
+{
+    json_t *launch = record != NULL ? json_copy(record) : json_null();
+
+    (void)json_object_del(launch, "command");
+    return launch;
+}
+
 static json_t *postgres_describe(struct database *database, struct err *err)
 {
     struct postgres *postgres = of(database);
@@ -303,6 +312,7 @@ static json_t *postgres_describe(struct database *database, struct err *err)
     (void)json_object_update(object, facts);
     json_decref(facts);
     json_put(object, "private", json_boolean(postgres->private));
+    json_put(object, "launch", launch_json(postgres->cluster.child.record));
     json_put(object, "host_local", json_boolean(postgres->base.local));
     json_put(object, "table", json_string(postgres->table.spec->table));
     json_put(object, "rows", postgres->table.rows >= 0 ? json_integer(postgres->table.rows) : json_null());

@@ -153,6 +153,8 @@ static void free_row(struct row *row)
     free(row->log);
     free(row->build_dir);
     json_decref(row->versions);
+    json_decref(row->build);
+    json_decref(row->launch);
     env_free(&row->found);
 }
 
@@ -271,6 +273,12 @@ int rows_observe(struct rows *rows, const char *url, struct err *err)
     return 0;
 }
 
+void row_set_launch(struct row *row, json_t *record)
+{
+    if (row->launch == NULL)
+        row->launch = json_incref(record);
+}
+
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason)
 {
     row->state = state;
@@ -312,6 +320,8 @@ json_t *row_to_json(const struct row *row, long long pool)
     json_put(object, "versions", json_incref(row->versions));
     json_put(object, "build_hash", string_or_null(row->build_hash));
     json_put(object, "run_command", command);
+    json_put(object, "build", row->build != NULL ? json_incref(row->build) : json_null());
+    json_put(object, "launch", row->launch != NULL ? json_incref(row->launch) : json_null());
     json_put(object, "status", json_string(row_state_name(row->state)));
     json_put(object, "reason", string_or_null(row->reason));
     json_put(object, "log", string_or_null(row->log));

@@ -36,6 +36,8 @@ struct row {
     struct env found; /* variables that its requirements set: for build and run */
     char build_hash[FSX_SHA256_SIZE];
     char *build_dir; /* where it was built and runs; NULL: not yet */
+    json_t *build;   /* what its build got (child_spec_to_json); NULL: nothing to build, or not yet */
+    json_t *launch;  /* the same of its server, as it was started first */
 };
 
 struct rows {
@@ -69,6 +71,8 @@ bool rows_any_observed(const struct rows *rows);
 /* "http://127.0.0.1:8080" of an observed row, taken apart; the port is needed to know whom we talk to. */
 int row_observed_port(const char *url, struct err *err);
 
+/* What its server got; the first start is kept. */
+void row_set_launch(struct row *row, json_t *record);
 /* State and reason; the first failure is kept. `reason` and `log` are copied; NULL log: none. */
 void row_set_state(struct row *row, enum row_state state, const char *log, const char *reason);
 const char *row_state_name(enum row_state state);

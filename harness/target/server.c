@@ -109,7 +109,7 @@ static void make_env(const struct server_spec *spec, int port, struct env *env)
     const struct row *row = spec->row;
 
     env_basic(env);
-    env_set(env, "HOME", row->build_dir);
+    env_set_hidden(env, "HOME", row->build_dir);
     env_add(env, &row->found);
     env_set(env, "HOST", "127.0.0.1");
     set_number(env, "PORT", port);

@@ -19,7 +19,7 @@ def build(script, **more):
     return {"build": {"command": ["/bin/sh", "-c", script], "env": {"SHAPE": "release"}, **more}}
 
 
-study.add_server("good", "", **build(MAKE + "cp server.py made.py"), run={"command": ["python3", "-B", "made.py"]})
+study.add_server("good", "", **build(MAKE + "cp server.py made.py"), run={"command": ["python3", "-B", "made.py"], "env": {"FAULT": "", "MARK": "x"}})
 study.add_server("fails", "", **build(FAILS))
 study.add_server("hangs", "", **build(HANGS, timeout_s=2))
 study.add_server("old", "", requires=[{"name": "cat", "command": ["cat", "--version"], "pattern": r"(\d+\.\d+)",
@@ -60,6 +60,15 @@ t.is_((env.get("https_proxy"), env.get("SSL_CERT_FILE"), env.get("SHAPE"), env.g
       (CALLER["https_proxy"], CALLER["SSL_CERT_FILE"], "release", "C.UTF-8"), "a build has proxies, certificates and its own variables", env)
 t.is_([name for name in ("PGPASSWORD", "TZ", "JAVA_TOOL_OPTIONS", "LD_LIBRARY_PATH") if name in env], [],
       "and nothing else of the caller's")
+
+record = rows["good"]
+t.is_((record["build"]["command"][0], record["build"]["env"]["https_proxy"], record["build"]["env"]["SHAPE"]),
+      ("/bin/sh", True, "release"), "the record has what a build got, what is the caller's own by name", record["build"])
+t.is_(sorted(record["launch"]["env"]), ["FAULT", "HOME", "HOST", "LANG", "MARK", "PATH", "PORT", "PROCESSES", "RESTBENCH_RUN"],
+      "and exactly what its server got", record["launch"])
+launch = study.machine()["run"]["tool_launch"]
+t.is_(sorted(launch["env"]), ["HOME", "LANG", "PATH", "RESTBENCH_RUN"], "and its load tool", launch)
+t.ok(all(limit["soft"] is not None for limit in launch["limits"].values()), "with every limit of the login", launch)
 
 got = t.run(*study.arguments())
 t.is_((built("good"), built("fails")), (1, 2), "what was built is not built again, what failed is", got.err)

@@ -44,7 +44,8 @@ def observe(t, study, process, url):
     t.is_(process.poll(), None, "it still runs")
     t.is_(os.sched_getaffinity(process.pid), before, "and was not pinned")
     row = study.machine()["rows"][0]
-    t.is_((row["id"], row["run_command"], row["versions"]), ("external", [], {}), "the record claims no command and no version")
+    t.is_((row["id"], row["run_command"], row["launch"], row["versions"]), ("external", [], None, {}),
+          "the record claims no command and no version")
     t.hasnt(got.err, "build ", "nothing was built")
 
 
