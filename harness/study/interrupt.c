@@ -10,6 +10,7 @@ static volatile sig_atomic_t caught;
 static volatile sig_atomic_t again; /* one more came after interrupt_finish() */
 static volatile sig_atomic_t finishing;
 static volatile sig_atomic_t continued;
+static volatile sig_atomic_t resumed;
 
 static void on_end(int signal)
 {
@@ -22,6 +23,7 @@ static void on_continue(int signal)
 {
     (void)signal;
     continued = 1;
+    resumed = 1;
 }
 
 void interrupt_catch(void)
@@ -62,6 +64,14 @@ bool interrupt_paused(void)
 
     continued = 0;
     return paused;
+}
+
+bool interrupt_resumed(void)
+{
+    bool once = resumed != 0;
+
+    resumed = 0;
+    return once;
 }
 
 void interrupt_raise(void)

@@ -15,6 +15,8 @@ void interrupt_catch(void);
 /* The signal that asks for an end; 0: none yet. */
 int interrupt_signal(void);
 bool interrupt_paused(void);
+/* True once after each of these times: the terminal shows something else by now. */
+bool interrupt_resumed(void);
 /* All is cleaned up: waits are ended only by one more signal from here on (for what is done at the end of every run).
  */
 void interrupt_finish(void);

@@ -56,7 +56,7 @@ static void write_status(const struct progress *progress)
     json_decref(status);
 }
 
-static void show(const struct progress *progress)
+void progress_show(const struct progress *progress)
 {
     struct text line = {0};
     char eta[32];
@@ -92,7 +92,7 @@ void progress_now(struct progress *progress, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(progress->now, sizeof progress->now, format, args);
     va_end(args);
-    show(progress);
+    progress_show(progress);
     write_status(progress);
 }
 
@@ -108,7 +108,7 @@ void progress_cell(struct progress *progress, const char *result, double planned
         log_detail("[%zu/%zu] %s   %s   ETA %s", progress->done, progress->total, progress->now, result, eta);
     else
         log_line("[%zu/%zu] %s   %s   ETA %s", progress->done, progress->total, progress->now, result, eta);
-    show(progress);
+    progress_show(progress);
     write_status(progress);
 }
 

@@ -32,6 +32,8 @@ void progress_cell(struct progress *progress, const char *result, double planned
 /* Cells that will not be measured. */
 void progress_drop(struct progress *progress, size_t cells, double planned_s);
 void progress_end(struct progress *progress);
+/* The line at the bottom of a terminal, again: something else may stand there by now. */
+void progress_show(const struct progress *progress);
 /* "1:58" or "2:03:10". */
 void progress_format_eta(double seconds, char *text, size_t size);
 

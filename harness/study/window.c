@@ -145,6 +145,8 @@ static int follow(struct watch *watch, const struct tool_job *job, struct err *e
 
         (void)poll(fds, 2, (int)(watch_every_ns / CLOCK_NS_PER_MS));
         read_events(watch);
+        if (interrupt_resumed())
+            progress_show(&watch->run->progress);
         if (!watch->run->tool->has_events && clock_mono_ns() - started_ns >= window_ns)
             end(watch);
         if (child_wait(&watch->tool, 0))

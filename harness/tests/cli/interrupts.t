@@ -72,6 +72,59 @@ os.close(master)
 t.is_(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), -signal.SIGHUP, "closing the terminal ends it")
 t.is_((study.processes(), study.groups()), ([], []), "closing the terminal leaves nothing")
 
+
+
+def shell_with_job_control(arguments):
+    """What a shell does with a job: its own group in the foreground; stopped by Ctrl-Z it comes back by fg, later."""
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(RESTBENCH, [RESTBENCH, *arguments])
+    while True:
+        _, status = os.waitpid(job, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            os._exit(os.waitstatus_to_exitcode(status) & 0xff)
+        os.tcsetpgrp(0, os.getpgrp())
+        os.write(1, b"Stopped\n")
+        time.sleep(0.5)
+        os.tcsetpgrp(0, job)
+        os.write(1, b"fg\n")
+        os.killpg(job, signal.SIGCONT)
+
+
+# Ctrl-Z and fg.
+study = Study(t.path("job"), {"job": ""}, seconds=3.0)
+pid, master = pty.fork()
+if pid == 0:
+    shell_with_job_control(study.arguments())
+study.pids.append(pid)
+seen = b""
+pressed = False
+while True:
+    try:
+        seen += os.read(master, 4096)
+    except OSError:  # the last one that had the terminal is gone
+        break
+    if not pressed and b"ping  4" in seen and study.wait_for(study.generators):
+        time.sleep(0.5)
+        os.write(master, b"\x1a")
+        pressed = True
+text = seen.decode()
+t.is_(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0, "a run that Ctrl-Z stopped and fg continued comes to its end", text)
+os.close(master)
+stopped, again = text.find("Stopped\r\n"), text.find("again ")
+t.ok(0 < stopped < again, "Ctrl-Z stops it; its cell is measured again", text)
+t.ok(re.search(r"\[0/1\] .*ping  4.*ETA", text[text.find("fg\r\n"):again]), "fg shows its line again", text)
+cell = study.details()[0]
+t.is_((len(study.csv()), cell["attempt"], ["stopped" in one["failed"] for one in cell["tries"]]), (1, 2, [True]),
+      "the cell is there once, and tells it", cell["tries"])
+t.ok(text.rstrip(" ").endswith("\n") and text.rpartition("ETA")[2].count("\r\x1b[K") >= 1,
+     "at the end the line is gone from the terminal", text[-300:])
+t.is_((study.processes(), study.groups()), ([], []), "Ctrl-Z leaves nothing")
+
 # Stopped and continued inside a window: nobody watched, so the cell is measured again, once.
 study, process = begin("stopped", "ping  4", seconds=2.0)
 study.wait_for(study.generators)
