@@ -207,6 +207,22 @@ void report_md_write_machine(const struct record *record, struct text *text)
     }
 }
 
+/* As a shell takes it for one word; what would end the code it stands in is made visible. */
+static void add_word(const char *word, struct text *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,%+@-";
+    bool quoted = word[0] == '\0' || word[strspn(word, plain)] != '\0';
+
+    text_add(text, quoted ? "'" : "");
+    for (; *word != '\0'; word++) {
+        if (*word == '\'')
+            text_add(text, "'\\''");
+        else
+            text_add_char(text, *word == '`' || (unsigned char)*word < 0x20 ? '?' : *word);
+    }
+    text_add(text, quoted ? "'" : "");
+}
+
 static void add_command(const struct record *record, struct text *text)
 {
     const json_t *command = details_at(record->machine.doc.root, "run.command");
@@ -217,11 +233,9 @@ static void add_command(const struct record *record, struct text *text)
         return;
     text_add(text, "- Repeat it: `");
     json_array_foreach (command, i, word) {
-        const char *string = json_string_value(word);
-
         text_add(text, i > 0 ? " " : "");
-        for (; string != NULL && *string != '\0'; string++)
-            text_add_char(text, *string == '`' || (unsigned char)*string < 0x20 ? '?' : *string);
+        if (json_is_string(word))
+            add_word(json_string_value(word), text);
     }
     text_add(text, "`\n");
 }

@@ -20,9 +20,13 @@ function lines(title, length) {
   return [chars.slice(0, first).join(""), cut(chars.slice(first).join("").trim(), length)];
 }
 
+function isNarrow() {
+  return window.innerWidth < 740 || document.documentElement.classList.contains("paper");
+}
+
 function draw(id, config) {
   if (typeof Chart === "undefined") return;
-  const narrow = window.innerWidth < 740;
+  const narrow = isNarrow();
   Chart.defaults.color = color("--fg");
   Chart.defaults.borderColor = color("--line");
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
@@ -34,7 +38,7 @@ function draw(id, config) {
 
 /* Horizontal bars, one a row of `items` ({title, parts: [value...], rounds: [value...]}); parts are stacked. */
 function drawBars(id, items, names, digits, from) {
-  const length = window.innerWidth < 740 ? 18 : 32;
+  const length = isNarrow() ? 18 : 32;
   const datasets = names.map((name, part) => ({
     type: "bar", label: name, data: items.map((item) => item.parts[part]), stack: "parts",
     backgroundColor: SERIES[[0, 4, 1][part]], order: 2, barPercentage: 0.85, categoryPercentage: 0.9,

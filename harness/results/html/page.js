@@ -160,6 +160,16 @@ function drawLatency() {
     (hits) => `${(100 * (1 - 10 ** -hits[0].raw.x)).toPrecision(5)} %`);
 }
 
+/* The last second of a window may be a part of one: its rate counts, and a sliver of it tells nothing. */
+function perSecond(item) {
+  const rates = [...item.seconds];
+  const whole = item.window && item.window.seconds ? item.window.seconds : item.phase.seconds;
+  const part = whole - (rates.length - 1);
+  if (rates.length > 1 && part < 0.1) rates.pop();
+  else if (part > 0 && part < 1) rates[rates.length - 1] /= part;
+  return rates;
+}
+
 function drawSeconds() {
   const list = (theRun().evidence || []).filter((item) => item.test === state.test && item.phase.connections === state.connections && !state.hidden.has(item.row.title) && item.seconds.length > 0);
   const seen = new Set();
@@ -167,7 +177,7 @@ function drawSeconds() {
     const first = !seen.has(item.row.title);
     seen.add(item.row.title);
     return { title: first ? item.row.title : "", name: `${item.row.title}, round ${item.round}`, color: seriesColor(item.row.title), dash: [[], [6, 3], [2, 2]][(item.round - 1) % 3],
-      points: item.seconds.map((ok, index) => ({ x: index + 1, y: ok })) };
+      points: perSecond(item).map((y, index) => ({ x: index + 1, y })) };
   });
   const section = byId("chart-seconds").closest("section");
   section.hidden = lines.length === 0 || typeof Chart === "undefined";
@@ -193,9 +203,9 @@ function drawCells() {
     { key: "p99", title: "p99 ms", kind: "number", digits: 2, value: (cell) => cell.latency_p99_ms.median },
     { key: "user", title: "user µs", kind: "number", digits: 1, value: (cell) => cell.cpu_user_us.median },
     { key: "kernel", title: "kernel µs", kind: "number", digits: 1, value: (cell) => cell.cpu_kernel_us.median },
-    { key: "postgres", title: "PostgreSQL µs", kind: "number", digits: 1, value: postgresCpu },
+    { key: "postgres", title: "db µs", kind: "number", digits: 1, value: postgresCpu },
     { key: "errors", title: "errors", kind: "number", digits: 0, value: (cell) => cell.errors },
-    { key: "limit", title: "limited by", kind: "text", value: (cell) => cell.verdict && cell.verdict.text },
+    { key: "limit", title: "limited by", kind: "text", value: (cell) => cell.verdict && cell.verdict.limited_by },
   ];
   fillTable(byId("table-cells"), columns, shownCells(true), state.cells, () => { writeAddress(); drawCells(); }, openEvidence);
 }
@@ -204,7 +214,7 @@ function drawRest() {
   const run = theRun();
   const marks = run.marks.map((mark) => {
     const part = element("div");
-    const where = mark.cells.slice(0, 40).map((cell) => `${cell.row ? `${cell.row}, ${testTitle(cell.test)}, ${cell.connections} connections` : "the whole run"}${cell.round ? `, round ${cell.round}` : ""}${cell.value === null ? "" : `: ${number(cell.value, 2)} ${mark.unit}`}`);
+    const where = mark.cells.slice(0, 40).map((cell) => `${cell.row ? `${cell.row}, ${testTitle(cell.test)}, ${cell.connections} connections` : "the whole run"}${cell.round ? `, round ${cell.round}` : ""}${cell.value === null || (mark.threshold === null && mark.name !== "rounds") ? "" : `: ${number(cell.value, 2)} ${mark.unit}`}`);
     part.append(element("h3", `[${mark.sign}] ${mark.name}`), element("p", `${mark.sentence}${mark.threshold === null ? "" : ` (threshold ${mark.threshold} ${mark.unit})`}. ${mark.forbids_bold ? "Its figures are never the best of a column." : ""}`));
     const list = element("ul");
     list.append(...where.map((text) => element("li", text)));
@@ -239,8 +249,13 @@ function drawRest() {
   byId("study").querySelector("pre").textContent = JSON.stringify(run.study, null, 2);
   const raw = byId("raw");
   raw.replaceChildren(ceilingText(), "Raw data: ", element("code", run.csv));
-  if (run.run && Array.isArray(run.run.command)) raw.append(" · repeat: ", element("code", run.run.command.join(" ")));
+  if (run.run && Array.isArray(run.run.command)) raw.append(" · repeat: ", element("code", run.run.command.map(shellWord).join(" ")));
   raw.append(" · check: ", element("code", `restbench verify ${run.csv}`));
+}
+
+/* As a shell takes it for one word. */
+function shellWord(word) {
+  return /^[\w./:=,%+@-]+$/.test(word) ? word : `'${String(word).replace(/'/g, "'\\''")}'`;
 }
 
 /* The study's conclusions, and its medians as ratios to one row beside ours. */
@@ -328,5 +343,8 @@ readAddress();
 drawAll();
 window.addEventListener("hashchange", () => { readAddress(); drawAll(); });
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawCharts);
-window.addEventListener("beforeprint", drawCharts);
-window.addEventListener("afterprint", drawCharts);
+/* Paper has the width of a tablet: charts are drawn for it, in the layout that it gets. */
+for (const name of ["beforeprint", "afterprint"]) window.addEventListener(name, () => {
+  document.documentElement.classList.toggle("paper", name === "beforeprint");
+  drawCharts();
+});

@@ -23,6 +23,7 @@ HOSTILE = ['Go 1.27, "tip" | net/http <b>&amp;', "</SCRIPT><!--<script>alert(1)<
 cells, machine = run_files.make(titles=HOSTILE, rounds=3)
 cells[0]["marks"].append({"name": "steal", "value": 2.6, "threshold": 2.0, "text": "<script>alert(3)</script>"})
 machine["machine"]["cpu_model"] = "</script><script>alert(4)</script>"
+machine["run"]["command"] = ["restbench", "run", "--servers", "a|b's"]
 machine["rows"][2]["versions"] = {"__proto__": "1", "<b>": "</script>"}
 machine["rows"].append({"id": "php", "title": "PHP <i>8</i>", "status": "skipped", "reason": "needs <php>"})
 path = run_files.write(t.folder, cells, machine)
@@ -76,6 +77,10 @@ with browser.Browser() as page:
     t.has(page.evaluate("document.getElementById('facts').textContent"), "</script><script>alert(4)", "the machine is named")
     t.ok(page.evaluate("document.querySelector('#table-limits td.limit-server') !== null"), "what limited each row is shown")
     t.ok(fits(page), "nothing is wider than the window")
+    t.is_(page.evaluate("document.querySelectorAll('#raw code')[1].textContent"), "restbench run --servers 'a|b'\\''s'",
+          "the command that repeats it can be pasted into a shell")
+    t.ok(page.evaluate("['table-limits', 'table-cells'].every((id) => document.getElementById(id).scrollWidth <= "
+                       "document.getElementById(id).parentElement.clientWidth)"), "no table is cut at 1,280 pixels")
 
     # Filters, kept in the address.
     page.evaluate("""(() => { const select = document.querySelectorAll('#filters select'); select[0].value = 'ping';
