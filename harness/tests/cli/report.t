@@ -59,6 +59,10 @@ for value in ("nan", "NAN(1)", "inf", "-0", "0x1p4", "1e309", "1e5", " 12", "12 
     got = t.run("report", "--tables", made(with_field(5, value)))
     t.ok(got.status == 2 and re.search(r"a\.csv:10:\d+: requests_per_s", got.err) and got.out == "" and
          got.err.count("\n") == 1, f"requests_per_s {value}", got.err + got.out[:200])
+    for words in (("verify", t.path("a.csv")), ("compare", t.path("a.csv"), GOLDEN)):
+        got = t.run(*words)
+        t.ok(got.status in (1, 2) and "a.csv:10:" in got.out + got.err and "nan" not in got.out.replace('"nan"', ""),
+             f"{words[0]}: {value}", got.err + got.out[:300])
 for column, value, name in ((2, "", "round"), (2, "1.5", "round"), (4, "050", "connections"), (1, "", "server"),
                             (1, "a\0b", "server"), (1, "a\x1b[31m", "server"), (1, "\u202eabc", "server")):
     got = t.run("report", "--tables", made(with_field(column, value)))
