@@ -149,8 +149,17 @@ static int open_bundle(struct run_options *options, struct repeated *repeated, s
     if (repeated->bundle.config == NULL)
         return err_set(err, "%s: holds no configuration, so the run cannot be repeated from it", options->from);
     options->config = repeated->bundle.config;
-    if (options->servers_dir == NULL)
+    if (options->servers_dir == NULL) {
+        char *names = NULL;
+        int result = bundle_keep_what_it_holds(&repeated->bundle, &names, err);
+
+        if (result == 0 && names[0] != '\0')
+            log_line("from       without %s: the bundle does not hold their sources", names);
+        free(names);
+        if (result != 0)
+            return err_prefix(err, "%s", options->from);
         options->servers_dir = repeated->bundle.servers;
+    }
     if (options->tool == NULL)
         options->tool = repeated->bundle.tool;
     return 0;

@@ -46,5 +46,10 @@ bool bundle_is(const char *path);
  */
 int bundle_open(const char *path, const char *into, struct bundle *bundle, struct err *err);
 void bundle_free(struct bundle *bundle);
+/*
+ * Rows whose source it does not hold (never measured, or changed before it was bundled) are taken out of the unpacked
+ * configuration, and named in *names, the caller's; "": none. An error when no row is left.
+ */
+int bundle_keep_what_it_holds(const struct bundle *bundle, char **names, struct err *err);
 
 #endif

@@ -160,3 +160,45 @@ void bundle_free(struct bundle *bundle)
     free(bundle->tool);
     *bundle = (struct bundle){0};
 }
+
+static bool holds(const struct bundle *bundle, const char *row)
+{
+    char *folder = text_dup_n(row, strcspn(row, ":"));
+    char *recipe = text_format("%s/%s/server.json", bundle->servers, folder);
+    bool found = fsx_exists(recipe);
+
+    free(recipe);
+    free(folder);
+    return found;
+}
+
+int bundle_keep_what_it_holds(const struct bundle *bundle, char **names, struct err *err)
+{
+    struct json_doc doc;
+    struct text lost = {0};
+    json_t *kept = json_array();
+    json_t *row;
+    char *text;
+    size_t i;
+    int result = json_doc_load(bundle->config, &doc, err);
+
+    json_array_foreach (result == 0 ? json_object_get(doc.root, "servers") : NULL, i, row) {
+        if (json_is_string(row) && holds(bundle, json_string_value(row)))
+            (void)json_array_append(kept, row);
+        else if (json_is_string(row))
+            text_addf(&lost, "%s%s", lost.len > 0 ? ", " : "", json_string_value(row));
+    }
+    if (result == 0 && json_array_size(kept) == 0)
+        result =
+            err_set(err, "the bundle holds the source of no server (%s); give --servers-dir DIR", text_string(&lost));
+    if (result == 0 && lost.len > 0) {
+        json_put(doc.root, "servers", json_incref(kept));
+        text = json_pretty(doc.root);
+        result = fsx_write_atomic(bundle->config, text, strlen(text), 0644, err);
+        free(text);
+    }
+    json_decref(kept);
+    json_doc_free(&doc);
+    *names = text_take(&lost);
+    return result;
+}
