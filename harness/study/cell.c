@@ -318,6 +318,8 @@ int cell_measure(struct life *life, const struct plan_cell *cell, int attempt, c
             result = err_fail(err, "not one request was answered with 2xx (%.0f errors)", window.tool.errors);
         else if ((window.paused || window.usage.disturbance.suspended_s > 0.05) && attempt == 1)
             result = err_fail(err, "the machine slept, or restbench was stopped, inside the window");
+        else if (window.tool.errors > 0 && parties_database_room(run, err) != 0)
+            result = -1;
         else
             result = write_cell(life, cell, &window, attempt, earlier, err);
     }

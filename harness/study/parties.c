@@ -86,6 +86,11 @@ bool parties_database_lost(const struct run *run)
     return run->database != NULL && run->database->ops->lost != NULL && run->database->ops->lost(run->database);
 }
 
+int parties_database_room(const struct run *run, struct err *err)
+{
+    return run->database != NULL && run->database->ops->room != NULL ? run->database->ops->room(run->database, err) : 0;
+}
+
 /* Opens it again until it stays, or has been lost too often. `cause`: why it is thought to be lost. */
 static int open_again(struct run *run, struct err *cause, struct err *err)
 {

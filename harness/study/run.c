@@ -57,6 +57,7 @@ static enum outcome try_cell(struct run *run, struct life *life, size_t index, i
     const struct plan_cell *cell = &run->setup.plan.cells[index];
     struct row *row = &run->setup.rows.items[cell->row];
     struct err cause = {0};
+    struct err full = {0};
     char result[64];
     enum outcome outcome = CELL_AGAIN;
 
@@ -88,6 +89,9 @@ static enum outcome try_cell(struct run *run, struct life *life, size_t index, i
         /* Whatever it looked like, the server is not to blame. */
         (void)err_prefix(&cause, "the database was lost");
         outcome = CELL_AGAIN;
+    } else if (parties_database_room(run, &full) != 0) {
+        (void)err_set(err, "%s; what is finished is kept: make room, and go on with --resume", full.text);
+        return CELL_STOP;
     } else if (cause.kind == ERR_CANNOT && outcome != CELL_NO_ROW) {
         (void)err_set(err, "%s; what is finished is kept: go on with --resume", cause.text);
         return CELL_STOP;

@@ -111,6 +111,8 @@ struct database_ops {
     json_t *(*describe)(struct database *database, struct err *err);
     /* True from when it crashed, went away or hung: what was under way is void. Close it, open another. Never waits. */
     bool (*lost)(struct database *database);
+    /* Fails when its disk is full: what it refuses then is not the server's fault. Only where that can be seen. */
+    int (*room)(struct database *database, struct err *err);
 };
 
 struct database {

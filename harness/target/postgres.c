@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -18,6 +19,7 @@
 
 #define STATEMENT_LIMIT_NS (60 * CLOCK_NS_PER_S)
 #define OPENS 3
+#define ROOM_LEAST ((int64_t)16 << 20) /* a segment of its log */
 
 struct postgres {
     struct database base;
@@ -48,6 +50,21 @@ static bool postgres_lost(struct database *database)
     postgres->broken =
         postgres->broken || !pq_alive(&postgres->look) || (postgres->pq.conn != NULL && !pq_alive(&postgres->pq));
     return postgres->broken;
+}
+
+static int postgres_room(struct database *database, struct err *err)
+{
+    const struct postgres *postgres = of(database);
+    struct statvfs disk;
+    int64_t left;
+
+    if (!postgres->private || statvfs(postgres->cluster.data, &disk) != 0)
+        return 0;
+    left = (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+    if (left >= ROOM_LEAST)
+        return 0;
+    return err_set(err, "%s: No space left on device for PostgreSQL (%.1f MiB)", postgres->cluster.data,
+                   (double)left / (1 << 20));
 }
 
 static void postgres_close(struct database *database)
@@ -337,4 +354,5 @@ const struct database_ops postgres_ops = {
     .execute = postgres_execute,
     .describe = postgres_describe,
     .lost = postgres_lost,
+    .room = postgres_room,
 };
