@@ -91,6 +91,18 @@ int parties_database_room(const struct run *run, struct err *err)
     return run->database != NULL && run->database->ops->room != NULL ? run->database->ops->room(run->database, err) : 0;
 }
 
+bool parties_name_stranger(const struct run *run, struct err *err)
+{
+    const struct database_ops *ops = run->database != NULL ? run->database->ops : NULL;
+    char *who = ops != NULL && ops->stranger != NULL ? ops->stranger(run->database) : NULL;
+    bool found = who != NULL;
+
+    if (found)
+        (void)err_prefix(err, "the server waits for a lock of %s", who);
+    free(who);
+    return found;
+}
+
 /* Opens it again until it stays, or has been lost too often. `cause`: why it is thought to be lost. */
 static int open_again(struct run *run, struct err *cause, struct err *err)
 {

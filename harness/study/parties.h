@@ -18,6 +18,8 @@ int parties_close(struct run *run, struct err *err);
 bool parties_database_lost(const struct run *run);
 /* Fails (ERR_CANNOT) when the database's disk is full. */
 int parties_database_room(const struct run *run, struct err *err);
+/* Adds to the error of a cell whose lock was in its way; false: nobody's. */
+bool parties_name_stranger(const struct run *run, struct err *err);
 /*
  * Makes sure that there is a database that answers: one that was lost is opened again, a private one started again,
  * another one waited for. ERR_CANNOT when it cannot be had, or is lost again and again without a finished cell.

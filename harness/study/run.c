@@ -95,6 +95,8 @@ static enum outcome try_cell(struct run *run, struct life *life, size_t index, i
     } else if (cause.kind == ERR_CANNOT && outcome != CELL_NO_ROW) {
         (void)err_set(err, "%s; what is finished is kept: go on with --resume", cause.text);
         return CELL_STOP;
+    } else if (parties_name_stranger(run, &cause)) {
+        outcome = CELL_AGAIN;
     }
     (void)snprintf(reason, size, "%s", cause.text);
     return outcome;

@@ -113,6 +113,9 @@ struct database_ops {
     bool (*lost)(struct database *database);
     /* Fails when its disk is full: what it refuses then is not the server's fault. Only where that can be seen. */
     int (*room)(struct database *database, struct err *err);
+    /* Who, that is neither the server under test nor us, lets somebody wait for a lock: "process 17 (psql, ...): LOCK
+     * TABLE ..."; NULL: nobody, or it cannot be told. The caller's. */
+    char *(*stranger)(struct database *database);
 };
 
 struct database {

@@ -339,6 +339,17 @@ static json_t *postgres_describe(struct database *database, struct err *err)
     return object;
 }
 
+static char *postgres_stranger(struct database *database)
+{
+    struct postgres *postgres = of(database);
+    struct err ignored = {0};
+
+    /* Elsewhere strangers share the server's role, whose backends wait for each other all the time. */
+    if (!postgres->private || ensure(postgres, &ignored) != 0)
+        return NULL;
+    return postgres_table_stranger(&postgres->table, POSTGRES_SERVER);
+}
+
 const struct database_ops postgres_ops = {
     .kind = "postgresql",
     .open = postgres_open,
@@ -355,4 +366,5 @@ const struct database_ops postgres_ops = {
     .describe = postgres_describe,
     .lost = postgres_lost,
     .room = postgres_room,
+    .stranger = postgres_stranger,
 };

@@ -16,6 +16,11 @@
 #define VACUUM_PAUSE_NS (300 * CLOCK_NS_PER_MS)
 #define MARK "restbench: rows made up for measuring, may be replaced at any time"
 
+/* Of a session `a`. */
+#define DESCRIBED                                                                                                      \
+    "format('process %s (%s, user %s, %s): %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'),"           \
+    " a.usename, a.state, left(regexp_replace(a.query, '\\s+', ' ', 'g'), 120))"
+
 static const char denied[] = "42501";       /* insufficient_privilege */
 static const char lock_timeout[] = "55P03"; /* lock_not_available */
 static const char canceled[] = "57014";     /* query_canceled: statement_timeout */
@@ -24,9 +29,7 @@ char *postgres_table_blocker(struct postgres_table *table)
 {
     static const char oid_sql[] = "SELECT to_regclass($1)::oid";
     static const char sql[] =
-        "SELECT format('process %s (%s, user %s, %s): %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'),"
-        " a.usename, a.state, left(regexp_replace(a.query, '\\s+', ' ', 'g'), 120))"
-        " FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)"
+        "SELECT " DESCRIBED " FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)"
         " WHERE l.locktype = 'relation' AND l.granted AND l.relation = $1::oid"
         " AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2)"
         " AND a.pid <> $3::int ORDER BY array_position(ARRAY['AccessExclusiveLock', 'ExclusiveLock',"
@@ -49,6 +52,21 @@ char *postgres_table_blocker(struct postgres_table *table)
     free(own);
     free(name);
     return found != NULL ? found : text_dup("");
+}
+
+char *postgres_table_stranger(struct postgres_table *table, const char *role)
+{
+    static const char sql[] =
+        "SELECT " DESCRIBED " FROM pg_catalog.pg_stat_activity w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) b"
+        " JOIN pg_catalog.pg_stat_activity a ON a.pid = b WHERE w.datname = $1 AND w.usename = $2"
+        " AND w.wait_event_type = 'Lock' AND a.usename <> $2 ORDER BY a.xact_start LIMIT 1";
+    const char *params[] = {PQdb(table->pq->conn), role};
+    struct err ignored = {0};
+    char *found = NULL;
+
+    if (table->admin != NULL)
+        (void)pq_value(table->admin, LOOK_LIMIT_NS, sql, 2, params, &found, &ignored);
+    return found;
 }
 
 static int explain(struct postgres_table *table, const char *sqlstate, const char *where, struct err *err)

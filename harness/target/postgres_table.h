@@ -34,5 +34,7 @@ int postgres_table_reset(struct postgres_table *table, struct err *err);
 /* "process 17 (psql, user restbench, idle in transaction): LOCK TABLE ..." of who holds the table; "" when nobody does;
  * the caller's. */
 char *postgres_table_blocker(struct postgres_table *table);
+/* The same of whoever lets a backend of `role` wait and is none of them; NULL when nobody does. */
+char *postgres_table_stranger(struct postgres_table *table, const char *role);
 
 #endif

@@ -49,6 +49,33 @@ t.ok(any("database was lost" in note for note in study.machine()["notes"]), "and
 t.is_((study.processes(), study.groups()), ([], []), "nothing is left, PostgreSQL included")
 got = t.run("verify", study.whole("_no-auth.csv")[0])
 t.is_(got.status, 0, "the database confirms the rows of each cell: verify finds no fault", got.out + got.err)
+subprocess.run([RESTBENCH, "db", "start", "--state", STATE], check=True, capture_output=True)
+url = subprocess.run([RESTBENCH, "db", "url", "--state", STATE], check=True, capture_output=True,
+                     text=True).stdout.strip()
+first = subprocess.run(["psql", "-XAtq", url, "-c", "SELECT min(id) FROM clienti WHERE id > 100000"], check=False,
+                       capture_output=True, text=True)
+subprocess.run([RESTBENCH, "db", "stop", "--state", STATE], check=True, capture_output=True)
+t.is_(first.stdout.strip(), "100001", "after all that the first row of the last writing cell has the first id", first.stderr)
+
+# A stranger's session locks the table for the first of two tests: it is named, the server is not to blame.
+study = short_database_study(t.path("locked"), STATE, rounds=1, seconds=1.0)
+process = study.start()
+in_phase(study, process, "ping  4")
+url = subprocess.run([RESTBENCH, "db", "url", "--state", STATE], check=True, capture_output=True,
+                     text=True).stdout.strip()
+stranger = subprocess.Popen(["psql", "-XAtq", url + "?application_name=stranger"], stdin=subprocess.PIPE, text=True)
+stranger.stdin.write("BEGIN; LOCK TABLE clienti IN ACCESS EXCLUSIVE MODE;\n")
+stranger.stdin.flush()
+t.ok(study.wait_for(lambda: "not measured" in study.err() or process.poll() is not None, PATIENCE),
+     "a locked table: the cell fails within its limits", study.err())
+stranger.kill()
+stranger.wait()
+t.is_(process.wait(PATIENCE), 1, "and the run goes on to its end", study.err())
+failed = [d for d in study.details() if d.get("kind") == "failed"]
+t.ok([d["test"] for d in failed] == ["select_1"] and "(stranger, user restbench, idle in transaction)" in
+     failed[0]["reason"] and "LOCK TABLE clienti" in failed[0]["reason"], "who is in the way is named", failed)
+t.is_([d[2] for d in study.cells()], ["ping", "insert_100"], "the other cells are measured")
+t.is_((study.processes(), study.groups()), ([], []), "nothing is left running")
 
 
 def files_below(*folders):
