@@ -79,7 +79,33 @@ try:
     os.unlink(filler)
     t.ok(got.status == 2 and "No space left on device" in got.err.splitlines()[-1], "start: refused in one line", got.err)
     t.is_((study.processes(), study.names("_no-auth.csv")), ([], []), "start: nothing was begun, nothing is left running")
+
+    # No room for a cluster at all, and then some.
+    small = t.path("small")
+    os.makedirs(small)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "restbench-test", small], check=True)
+    got = t.run("db", "start", "--state", small)
+    t.ok(got.status == 2 and got.err.count("\n") == 1 and "No space left on device" in got.err,
+         "initdb without room ends in one line", got.err)
+    subprocess.run(["mount", "-o", "remount,size=400m", small], check=True)
+    got = t.run("db", "start", "--state", small)
+    t.is_((got.status, sorted(os.listdir(small))), (0, ["pg", "pg.lock"]), "with room the next start works", got.err)
+    t.is_(t.run("db", "stop", "--state", small).status, 0, "and it stops")
+
+    # Containers have a small /dev/shm.
+    study = short_database_study(t.path("shm"), t.path("state-shm"), rounds=1)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=1m t /dev/shm && "$@"; status=$?; '
+                           'ls /dev/shm | grep PostgreSQL; exit $status', "sh", RESTBENCH,
+                           *study.arguments("--tests", "insert_100")],
+                          capture_output=True, text=True, check=False, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    if done.returncode == 0:
+        t.is_(len(study.csv()), 1, "a tiny /dev/shm: the cell is measured", done.stderr)
+    else:
+        t.ok(done.returncode == 2 and "/dev/shm has 1.0 MiB" in done.stderr.splitlines()[-1],
+             "a tiny /dev/shm: one line says so", done.stderr)
+    t.ok("PostgreSQL." not in done.stdout, "no segment is left there", done.stdout)
 finally:
+    subprocess.run(["umount", "-l", t.path("small")], check=False, capture_output=True)
     subprocess.run(["umount", "-l", PGDATA], check=False, capture_output=True)
 
 t.done()
