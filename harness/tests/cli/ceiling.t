@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -110,5 +111,17 @@ t.ok(any("alone can do was not measured" in json.dumps(note) for note in study.m
      study.machine()["notes"])
 got = t.run(*study.arguments("--ceiling", "maybe"))
 t.ok(got.status == 2 and "--ceiling maybe: give yes or no" in got.err, "another word is refused", got.err)
+
+# Interrupted while it is measured: the cells are kept, and it is measured when the run is resumed.
+study = make("interrupted", ceiling=True, phases=[{"name": "4", "connections": 4}], seconds=1.5)
+process = study.start("--tests", "select_1")
+t.ok(study.wait_for(lambda: "by pgbench" in study.err()), "a run comes to its ceiling", study.err())
+process.send_signal(signal.SIGINT)
+t.is_(process.wait(120), -signal.SIGINT, "an interrupt ends it there", study.err())
+t.is_((study.names("_ceiling.json"), study.machine()["run"]["complete"], study.processes()), ([], False, []),
+      "no half of it, and nothing running, is left")
+got = t.run(*study.arguments("--resume", "--tests", "select_1"))
+t.is_((got.status, len(study.cells()), len(study.names("_ceiling.json")), study.machine()["run"]["complete"]), (0, 1, 1, True),
+      "--resume measures only what is missing", got.err)
 
 t.done()
