@@ -81,6 +81,17 @@ class Cluster:
                 found.append(int(link.split("/")[2]))
         return found
 
+    def segments(self):
+        """Its shared memory in /dev/shm, of the processes that it has now; clusters of others come and go beside it."""
+        names = set()
+        for pid in self.processes():
+            try:
+                with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+                    names |= set(re.findall(r"/dev/shm/PostgreSQL\.\d+", file.read()))
+            except OSError:
+                pass
+        return names
+
     def session(self, *statements, url=None):
         """A stranger's psql that stays connected; ended with kill()."""
         script = "".join(f"{statement};\n" for statement in statements)
@@ -125,6 +136,11 @@ def waited(condition, seconds=60):
     return True
 
 
+def left(names):
+    """Those of the segments that are still there."""
+    return {name for name in names if os.path.exists(name)}
+
+
 def command_lines():
     for name in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -132,15 +148,3 @@ def command_lines():
                 yield file.read()
         except OSError:
             pass
-
-
-def shm():
-    """Segments of PostgreSQL that no process uses: what a cluster that was killed leaves."""
-    names = set(glob.glob("/dev/shm/PostgreSQL.*"))
-    for maps in glob.glob("/proc/[0-9]*/maps"):
-        try:
-            with open(maps, encoding="utf-8", errors="replace") as file:
-                names -= set(re.findall(r"/dev/shm/PostgreSQL\.\d+", file.read()))
-        except OSError:
-            pass
-    return names

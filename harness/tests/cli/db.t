@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from cluster import LIMIT, RESTBENCH, ROOT, Cluster, Shared, command_lines, shm, waited
+from cluster import LIMIT, RESTBENCH, ROOT, Cluster, Shared, command_lines, left, waited
 
 TESTS = []
 
@@ -109,19 +109,21 @@ def a_long_and_strange_path_works():
 @test
 def killed_while_initdb_runs():
     with Cluster() as db:
-        before = shm()
+        segments = set()
         for delay in (0.1, 0.4, 0.8):
             process = subprocess.Popen(db.command("start"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(delay)
+            segments |= db.segments()
             process.kill()
             process.wait()
+            segments |= db.segments()
             db.must("start")
             assert db.sql("SELECT 1") == "1"
             assert sorted(os.listdir(db.state)) == ["pg", "pg.lock"], os.listdir(db.state)
             db.must("stop")
             assert db.processes() == []
             shutil.rmtree(os.path.join(db.state, "pg"))
-        assert not shm() - before, shm() - before
+        assert not left(segments), left(segments)
 
 
 @test
@@ -152,21 +154,22 @@ def folders_above_may_be_closed_to_the_databases_user():
 @test
 def a_killed_postmaster_is_cleaned_and_its_data_recovered():
     with Cluster() as db:
-        before = shm()
         db.must("start")
         db.must("seed")
+        segments = db.segments()
         session = db.session("BEGIN", "SELECT pg_sleep(0)")
         os.kill(db.postmaster(), signal.SIGKILL)
         assert "stopped" in db.must("status")
-        assert waited(lambda: shm() - before), "a killed cluster leaves a segment"
+        assert left(segments), "a killed cluster leaves a segment"
         db.must("start")
-        assert not shm() - before, shm() - before
+        assert not left(segments), left(segments)
+        segments = db.segments()
         db.must("seed")
         session.kill()
         os.kill(db.postmaster(), signal.SIGKILL)
         db.must("stop")
         assert db.processes() == []
-        assert not (shm() - before), shm() - before
+        assert segments and not left(segments), left(segments)
         assert not os.path.exists(os.path.join(db.state, "pg", "socket"))
 
 
