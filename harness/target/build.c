@@ -201,6 +201,7 @@ int build_row(struct row *row, const char *state_dir, const struct cpus *cpus, b
     (void)close(lock);
     if (result == 0) {
         row->build_dir = dir;
+        json_decref(row->build);
         row->build = read_record(dir);
     } else {
         free(dir);
