@@ -216,9 +216,20 @@ static int find_tool(struct run *run, struct err *err)
     return 0;
 }
 
+/* New for every run, unless a server takes part that somebody else gave one. */
+static int choose_secret(struct run *run, struct err *err)
+{
+    const char *theirs = rows_any_observed(&run->setup.rows) ? getenv("JWT_SECRET") : NULL;
+
+    if (theirs == NULL)
+        return jwt_random_secret(&run->secret, err);
+    run->secret = text_dup(theirs);
+    return 0;
+}
+
 static int open_contract(struct run *run, struct err *err)
 {
-    if (run->setup.study.jwt && jwt_random_secret(&run->secret, err) != 0)
+    if (run->setup.study.jwt && choose_secret(run, err) != 0)
         return -1;
     if (run->setup.study.contract_path == NULL)
         return 0;

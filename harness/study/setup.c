@@ -94,9 +94,13 @@ static int resolve(const struct run_options *options, struct setup *setup, struc
 
 static int check_rows(const struct run_options *options, const struct setup *setup, struct err *err)
 {
+    const char *secret = getenv("JWT_SECRET");
+
     if (options->url != NULL && !rows_any_observed(&setup->rows))
         return err_set(err, "--url %s: no chosen row observes a server that already listens; choose one with --servers",
                        options->url);
+    if (setup->study.jwt && rows_any_observed(&setup->rows) && (secret == NULL || *secret == '\0'))
+        return err_set(err, "--security jwt with a server that already listens: set JWT_SECRET to its secret");
     return rows_check_titles(&setup->rows, err);
 }
 
@@ -116,10 +120,10 @@ static int choose_rows(const struct run_options *options, struct setup *setup, s
     if (strstr(none.text, "no row matches") == NULL)
         return err_set(err, "%s", none.text);
     if (rows_load_all(dir, &setup->rows, err) != 0 || resolve(options, setup, err) != 0 ||
-        rows_filter(&setup->rows, "--servers", options->servers, err) != 0)
+        rows_filter(&setup->rows, "--servers", options->servers, err) != 0 || check_rows(options, setup, err) != 0)
         return -1;
     log_line("plan       %s names none of these rows; they are taken from %s", setup->study.file, dir);
-    return check_rows(options, setup, err);
+    return 0;
 }
 
 static int choose_tests(const struct run_options *options, struct setup *setup, struct err *err)

@@ -65,6 +65,11 @@ def mistakes(t, study, url):
     got = t.run(*study.arguments("--servers", "known", "--url", url), env=BARE)
     t.ok(got.status == 2 and len(got.err.splitlines()) == 1 and "no chosen row observes" in got.err,
          "--url with no row that could observe it is refused", got.err)
+    got = run("--url", url, "--security", "jwt", JWT_SECRET="")
+    t.ok(got.status == 2 and len(got.err.splitlines()) == 1 and "set JWT_SECRET" in got.err, "its secret cannot be guessed",
+         got.err)
+    got = run("--url", url, "--security", "jwt", JWT_SECRET="theirs, of at least 32 characters")
+    t.is_(got.status, 0, "and is used when it is told", got.err)
     listed = t.run("list", cwd=ROOT, env={**BARE, "EXTERNAL_URL": url})
     t.has(listed.out, "observed only: not built, started or pinned", "list says what the row will be")
 
