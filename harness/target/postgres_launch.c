@@ -73,6 +73,9 @@ void postgres_cluster_bound_log(const struct postgres_cluster *cluster)
         (void)close(fd);
 }
 
+/* Of a process that the postmaster cannot do without. */
+static const char by_signal[] = "was terminated by signal";
+
 /* The last line that says why, from what was written since `from`; the caller's. */
 static char *log_reason(const struct postgres_cluster *cluster, off_t from)
 {
@@ -85,7 +88,8 @@ static char *log_reason(const struct postgres_cluster *cluster, off_t from)
 
     if (log != NULL && fseeko(log, from, SEEK_SET) == 0)
         while ((len = getline(&line, &size, log)) > 0) {
-            bool says = strstr(line, "FATAL:") != NULL || strstr(line, "PANIC:") != NULL;
+            bool says =
+                strstr(line, "FATAL:") != NULL || strstr(line, "PANIC:") != NULL || strstr(line, by_signal) != NULL;
 
             if (fatal && !says)
                 continue;
@@ -186,7 +190,8 @@ int postgres_launch(struct postgres_cluster *cluster, const struct postgres_star
         return 0;
     if (ready > 0) {
         reason = log_reason(cluster, before);
-        *again = strstr(reason, "could not create any TCP/IP sockets") != NULL || cluster->child.status.signal != 0;
+        *again = strstr(reason, "could not create any TCP/IP sockets") != NULL || strstr(reason, by_signal) != NULL ||
+                 cluster->child.status.signal != 0;
         (void)err_set(err, "PostgreSQL does not start in %s (%s): %s; its log: %s", cluster->data,
                       child_status_text(&cluster->child), reason, cluster->log);
         free(reason);

@@ -77,6 +77,23 @@ t.ok([d["test"] for d in failed] == ["select_1"] and "(stranger, user restbench,
 t.is_([d[2] for d in study.cells()], ["ping", "insert_100"], "the other cells are measured")
 t.is_((study.processes(), study.groups()), ([], []), "nothing is left running")
 
+# An old snapshot of a stranger: rows that the reset deletes stay as dead ones, which the cells tell.
+study = short_database_study(t.path("snapshot"), STATE, rounds=1)
+process = study.start()
+in_phase(study, process, "ping  4")
+url = subprocess.run([RESTBENCH, "db", "url", "--state", STATE], check=True, capture_output=True,
+                     text=True).stdout.strip()
+stranger = subprocess.Popen(["psql", "-XAtq", url], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+stranger.stdin.write("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM clienti;\n")
+stranger.stdin.flush()
+t.is_(process.wait(PATIENCE), 0, "with an old snapshot open a run comes to its end", study.err())
+stranger.kill()
+stranger.wait()
+cell = [d for d in study.details() if "kind" not in d][-1]
+t.ok(cell["test"] == "insert_100" and cell["database"]["dead_tuples_unremovable"] > 0 and
+     "dead-rows" in [mark["name"] for mark in cell["marks"]], "what could not be removed is recorded and marked",
+     (cell["test"], cell["database"], cell["marks"]))
+
 
 def files_below(*folders):
     for folder in folders:

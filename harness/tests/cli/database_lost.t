@@ -114,6 +114,21 @@ t.ok(len(last) == 1 and "was lost 6 times" in last[0] and "--resume" in last[0],
      study.err())
 t.is_((study.processes(), study.groups()), ([], []), "again: nothing is left running")
 
+# While it recovers from a crash: the process that recovers is killed, and the postmaster gives up.
+for command in ("start", "seed"):
+    subprocess.run([RESTBENCH, "db", command, "--state", STATE], check=True, capture_output=True)
+os.kill(postmaster(), signal.SIGKILL)
+starting = subprocess.Popen([RESTBENCH, "db", "start", "--state", STATE], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+recovering = []
+while not recovering and starting.poll() is None:
+    recovering = [pid for pid in study.processes() if title(pid).startswith("postgres: startup")]
+if recovering:
+    os.kill(recovering[0], signal.SIGKILL)
+t.is_((starting.wait(PATIENCE), bool(recovering)), (0, True), "killed while it recovers: it is started again",
+      starting.stderr.read())
+subprocess.run([RESTBENCH, "db", "stop", "--state", STATE], check=True, capture_output=True)
+
 # Somebody else's database is waited for.
 THEIRS = t.path("theirs")
 subprocess.run([RESTBENCH, "db", "start", "--state", THEIRS], check=True, capture_output=True)
