@@ -358,13 +358,15 @@ static int measure(struct run *run, struct err *err)
         return -1;
     start_progress(run);
     result = measure_all(run, err);
-    progress_end(&run->progress);
     if (result == 0)
         say_until(run);
     if (result == 0)
         result = run_ceiling(run, err);
-    if (result == 0 && run->setup.study.calibrates)
+    if (result == 0 && run->setup.study.calibrates) {
+        progress_now(&run->progress, "the machine's speed once more");
         result = calibration_run(run, true, err);
+    }
+    progress_end(&run->progress);
     if (result == 0) {
         clock_format_utc(clock_wall_ns(), utc);
         json_put(json_object_get(run->machine, "run"), "complete", json_true());

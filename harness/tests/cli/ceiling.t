@@ -116,6 +116,7 @@ t.ok(got.status == 2 and "--ceiling maybe: give yes or no" in got.err, "another 
 study = make("interrupted", ceiling=True, phases=[{"name": "4", "connections": 4}], seconds=1.5)
 process = study.start("--tests", "select_1")
 t.ok(study.wait_for(lambda: "by pgbench" in study.err()), "a run comes to its ceiling", study.err())
+t.has(t.run("status", "--state", study.state).out, "PostgreSQL without a server", "status says what it does")
 process.send_signal(signal.SIGINT)
 t.is_(process.wait(120), -signal.SIGINT, "an interrupt ends it there", study.err())
 t.is_((study.names("_ceiling.json"), study.machine()["run"]["complete"], study.processes()), ([], False, []),

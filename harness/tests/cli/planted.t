@@ -161,11 +161,11 @@ def check_drift():
     slow = [cell for cell in cells if cell["phase"]["name"] == "p6" and cell["row"]["id"] == "quiet"]
     marks = [mark for cell in slow for mark in cell["marks"] if mark["name"] == "drift"]
     before = [cell for cell in cells if cell["row"]["id"] == "quiet" and cell["phase"]["name"] < "p5"]
-    caught = len(marks) == 1 and marks[0]["value"] > 40
-    if not caught and sum("others" in [mark["name"] for mark in cell["marks"]] for cell in before) > 2:
+    seen = len(marks) == 1 and marks[0]["value"] > 40
+    if not seen and sum("others" in [mark["name"] for mark in cell["marks"]] for cell in before) > 2:
         t.ok(True, "a machine that is slower for some cells # SKIP others make it so all the time")
     else:
-        t.ok(caught, "a machine that is slower for some cells: drift",
+        t.ok(seen, "a machine that is slower for some cells: drift",
              "\n".join(f"{cell['row']['id']} {cell['phase']['name']}: probes {cell['disturbance']['probe_before_ms']} "
                        f"{cell['disturbance']['probe_after_ms']}, {[(m['name'], m['value']) for m in cell['marks']]}"
                        for cell in cells))
