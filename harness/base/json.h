@@ -24,6 +24,9 @@ struct json_doc {
     json_t *root;
 };
 
+/* Makes what jansson says fit for a message: what it quotes may have line breaks, or end inside a character. */
+void json_error_clean(json_error_t *error);
+
 /* Reads `path` ("-" is not special). */
 int json_doc_load(const char *path, struct json_doc *doc, struct err *err);
 /* The same from memory; `name` stands for the file in messages. */

@@ -8,6 +8,20 @@
 #include "base/fsx.h"
 #include "base/text.h"
 
+void json_error_clean(json_error_t *error)
+{
+    char *near = strstr(error->text, " near '");
+    struct text line = {0};
+
+    if (near != NULL && strchr(near, '\n') != NULL)
+        *near = '\0';
+    text_add_visible(&line, error->text, strlen(error->text));
+    (void)snprintf(error->text, sizeof error->text, "%s", text_string(&line));
+    while (!text_is_utf8(error->text, strlen(error->text)))
+        error->text[strlen(error->text) - 1] = '\0';
+    text_free(&line);
+}
+
 int json_doc_parse(const char *name, const char *text, size_t len, struct json_doc *doc, struct err *err)
 {
     json_error_t error;
@@ -20,14 +34,9 @@ int json_doc_parse(const char *name, const char *text, size_t len, struct json_d
     }
     doc->root = json_loadb(doc->text, len, JSON_REJECT_DUPLICATES, &error);
     if (doc->root == NULL) {
-        char *message = text_dup(error.text);
-        char *near = strstr(message, " near '");
-
-        if (near != NULL && strchr(near, '\n') != NULL)
-            *near = '\0';
+        json_error_clean(&error);
         (void)err_set(err, "%s:%d:%d: %s", name, error.line > 0 ? error.line : 1, error.column > 0 ? error.column : 1,
-                      message);
-        free(message);
+                      error.text);
         json_doc_free(doc);
         return -1;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 /*
@@ -292,8 +293,10 @@ int json_exact_compare(const char *expected, size_t expected_len, const char *ac
     json_t *got;
     int result;
 
-    if (want == NULL)
+    if (want == NULL) {
+        json_error_clean(&error);
         return err_set(err, "what is expected is no JSON: %s", error.text);
+    }
     got = parse(actual, actual_len, &error);
     if (got == NULL) {
         struct text shown = {0};

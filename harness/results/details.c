@@ -158,7 +158,9 @@ int details_next(struct details_reader *reader, struct details_line *line, struc
         return got;
     json_decref(reader->json);
     reader->json = json_loadb(reader->text.data, reader->text.len, JSON_REJECT_DUPLICATES, &error);
-    if (reader->json == NULL)
+    if (reader->json == NULL) {
+        json_error_clean(&error);
         return fault(reader, error.column, err, "%s", error.text);
+    }
     return read_line(reader, line, err);
 }

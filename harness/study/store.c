@@ -137,10 +137,11 @@ int store_each_cell(const struct store *store, void (*each)(const json_t *cell, 
         json_error_t error;
         json_t *details = json_loadb(line, (size_t)len, JSON_REJECT_DUPLICATES, &error);
 
-        if (details == NULL)
+        if (details == NULL) {
+            json_error_clean(&error);
             result = err_set(err, "%s:%d:%d: %s; restbench verify says more", store->details_path, number, error.column,
                              error.text);
-        else if (is_cell(details))
+        } else if (is_cell(details))
             each(details, context);
         json_decref(details);
     }

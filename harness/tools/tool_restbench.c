@@ -117,6 +117,8 @@ static int parse(const struct tool_job *job, const char *output, size_t len, str
 
     if (report == NULL || measured == NULL || restbench == NULL) {
         json_decref(report);
+        if (report == NULL)
+            json_error_clean(&error);
         return err_fail(err, "its output is not the JSON of restbench load (%s)", report == NULL ? error.text : "keys");
     }
     hide_places(report);

@@ -128,9 +128,15 @@ static void a_value_has_a_line_and_a_column(void **state)
 
 static void duplicate_keys_and_rubbish_are_refused(void **state)
 {
-    static const char *const bad[] = {
-        "{\"a\":1,\n\"a\":2}",         "{} x", "\xef\xbb\xbf{}", "{\"a\":NaN}", "{/* c */}", "{\"a\":1e999}", "",
-        "{\"a\":99999999999999999999}"};
+    static const char *const bad[] = {"{\"a\":1,\n\"a\":2}",
+                                      "{} x",
+                                      "\xef\xbb\xbf{}",
+                                      "{\"a\":NaN}",
+                                      "{/* c */}",
+                                      "{\"a\":1e999}",
+                                      "",
+                                      "{\"a\":99999999999999999999}",
+                                      "{\"a\": \"a\\u00\xd2\x9d[31m\"}"};
     struct json_doc doc;
 
     (void)state;
@@ -138,6 +144,7 @@ static void duplicate_keys_and_rubbish_are_refused(void **state)
         struct err err = {0};
 
         assert_int_equal(json_doc_parse("f.json", bad[i], strlen(bad[i]), &doc, &err), -1);
+        assert_true(text_is_utf8(err.text, strlen(err.text)) && strchr(err.text, '\n') == NULL);
         assert_int_equal(strncmp(err.text, "f.json:", 7), 0);
         assert_int_equal(err.kind, ERR_CANNOT);
     }
