@@ -104,12 +104,49 @@ static int check_rows(const struct run_options *options, const struct setup *set
     return rows_check_titles(&setup->rows, err);
 }
 
+static bool is_of_study(const struct study *study, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < study->server_count; i++)
+        if (strncasecmp(study->servers[i], name, len) == 0 &&
+            (study->servers[i][len] == '\0' || (study->servers[i][len] == ':' && strchr(name, ':') == NULL)))
+            return true;
+    return false;
+}
+
+/* A row that an alternative of the pattern names outright takes part, also when the study does not name it. */
+static void add_named_rows(const char *pattern, const char *dir, struct study *study)
+{
+    size_t len;
+
+    for (const char *at = pattern; *at != '\0'; at += len + (at[len] == '|')) {
+        char *name = text_dup_n(at, len = strcspn(at, "|"));
+        char *folder = text_dup_n(name, strcspn(name, ":"));
+        char *recipe = text_format("%s/%s/server.json", dir, folder);
+        const char *variant = strchr(name, ':');
+
+        if (config_is_name(folder) && (variant == NULL || config_is_name(variant + 1)) && !is_of_study(study, name) &&
+            fsx_exists(recipe)) {
+            study->servers = text_realloc(study->servers, study->server_count + 2, sizeof *study->servers);
+            study->servers[study->server_count++] = text_dup(name);
+            study->servers[study->server_count] = NULL;
+            log_line("plan       %s: not in %s, taken from %s", name, study->file, dir);
+        }
+        free(recipe);
+        free(folder);
+        free(name);
+    }
+}
+
 /* Rows of the study; where the pattern matches none of them, any folder of servers/ may be meant. */
 static int choose_rows(const struct run_options *options, struct setup *setup, struct err *err)
 {
     const char *dir = options->servers_dir != NULL ? options->servers_dir : setup->study.servers_dir;
     struct err none = {0};
 
+    if (options->servers != NULL)
+        add_named_rows(options->servers, dir, &setup->study);
     if (rows_load(dir, setup->study.servers, setup->study.server_count, &setup->rows, err) != 0)
         return err_prefix(err, "%s", setup->study.file);
     if (resolve(options, setup, err) != 0)

@@ -39,6 +39,14 @@ t.is_([line for line in got.out.splitlines() if line.startswith("round")], ["rou
 got = t.run(*study.arguments("--dry-run", "--servers", "GO-NETHTTP|c-reference"))
 t.is_(len([line for line in got.out.splitlines() if line.startswith("round")]), 2, "in any case of letters", got.out)
 
+study.add_server("ours")
+for pattern, rows in (("ours|c-reference", ["c-reference", "ours"]), ("ours", ["ours"]), (".*", ["go-nethttp", "go-nethttp-old", "c-reference"])):
+    got = t.run(*study.arguments("--dry-run", "--servers", pattern))
+    t.is_([line.split()[2] for line in got.out.splitlines() if line.startswith("round")], rows,
+          f"--servers {pattern}: a folder that is named outright takes part, also without the study", got.out + got.err)
+got = t.run(*study.arguments("--dry-run", "--servers", "ours|c-reference"))
+t.has(got.err, f"plan       ours: not in {study.path}, taken from ", "and that is said")
+
 study.add_server("c-reference", "", title="Server go-nethttp")
 refuses([], "have the same title", "two rows with one title")
 study.add_server("c-reference", "", requires=[{"name": "nosuchtool", "command": ["nosuchtool", "--version"],
