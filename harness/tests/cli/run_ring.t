@@ -25,7 +25,9 @@ half = study("half", {"sql": "SELECT string_agg(json_build_object('path', '/clie
                              "FROM (VALUES (7), (100001)) AS v(id)"}, security="jwt")
 got = t.run(*half.arguments())
 line = ([*csv.reader(half.read("_jwt.csv")[1:])] or [[]])[0]
-t.ok(len(line) > 9 and abs(int(line[8]) - int(line[9])) <= 10 + 0.01 * int(line[8]) and int(line[8]) > 20,
+right, wrong = (int(line[8]), int(line[9])) if len(line) > 9 else (0, 0)
+# Within one round of the ring the order is a drawn one, so a window's shares are only near.
+t.ok(abs(right - wrong) <= 10 + 5 * (right + wrong) ** 0.5 and min(right, wrong) > 20,
      "requests of SQL, each drawn as often", (line, got.err))
 
 whole = study("whole", {"sql": "SELECT string_agg(json_build_object('path', '/clienti/' || id)::text, E'\\n') FROM clienti"})
