@@ -42,7 +42,8 @@ static int measure(struct run *run, const char *path, struct err *err)
         result = parties_revive_database(run, err);
     if (result == 0) {
         progress_format_eta((double)alone_count(&alone) * (alone.warmup_seconds + alone.seconds), eta, sizeof eta);
-        log_line("ceiling    PostgreSQL without a server, by pgbench: %zu tests, about %s", alone_count(&alone), eta);
+        log_line("ceiling    PostgreSQL without a server, by pgbench: %zu test%s, about %s", alone_count(&alone),
+                 alone_count(&alone) == 1 ? "" : "s", eta);
         progress_now(&run->progress, "PostgreSQL without a server");
         alone.database = run->database;
         result = alone_measure(&alone, path, err);
