@@ -18,10 +18,10 @@ SQL = {key: os.path.join(ROOT, "sql", f"{key}.sql") for key in ("schema", "seed"
 
 
 def slow(name):
-    """One of the SQL files with three seconds at its beginning in which it can be hit."""
+    """One of the SQL files with two seconds at its beginning in which it can be hit."""
     path = t.path(f"{name}.sql")
     with open(SQL[name], encoding="utf-8") as file, open(path, "w", encoding="utf-8") as copy:
-        copy.write("SELECT pg_sleep(3);\n" + file.read())
+        copy.write("SELECT pg_sleep(2);\n" + file.read())
     return path
 
 
