@@ -50,11 +50,17 @@ int verify_run(const char *csv, struct verify *verify, struct err *err)
     return result;
 }
 
+char *verify_key(const char *server, int64_t round, const char *test, int64_t connections)
+{
+    return text_format("%s\n%lld\n%s\n%lld", server, (long long)round, test, (long long)connections);
+}
+
 void verify_free(struct verify *verify)
 {
     text_free(&verify->text);
     intern_free(&verify->servers);
     intern_free(&verify->tests);
+    intern_free(&verify->failed);
     free(verify->lines);
     free(verify->slots);
     *verify = (struct verify){0};

@@ -39,6 +39,7 @@ struct verify {
     bool details, machine; /* these files were there too */
     /* internal */
     struct intern servers, tests;
+    struct intern failed; /* cells that the details say could not be measured: verify_key() */
     struct verify_cell *lines;
     uint64_t *slots; /* index + 1 of lines, by cell */
     uint64_t line_count, line_cap, slot_count;
@@ -52,6 +53,8 @@ int verify_csv(const char *csv, struct verify *verify, struct err *err);
 int verify_calibration(const char *path, struct verify *verify, struct err *err);
 int verify_details(const char *path, struct verify *verify, struct err *err);
 void verify_machine(const char *path, const char *csv, struct verify *verify);
+/* One string for a cell, the caller's. */
+char *verify_key(const char *server, int64_t round, const char *test, int64_t connections);
 /* `file` NULL: the text says where. `line` 0: no line. */
 void verify_fault(struct verify *verify, const char *file, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -173,6 +173,11 @@ int verify_details(const char *path, struct verify *verify, struct err *err)
             err_clear(&fault);
         } else if (line.kind == DETAILS_CELL) {
             check_cell(verify, path, reader.line, &line);
+        } else if (line.kind == DETAILS_FAILED) {
+            char *key = verify_key(line.title, line.round, line.test, line.connections);
+
+            (void)intern_add(&verify->failed, key);
+            free(key);
         } else if (line.kind == DETAILS_RECONCILIATION) {
             check_reconciliation(verify, path, reader.line, &line);
         }

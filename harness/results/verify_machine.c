@@ -6,7 +6,18 @@
 #include "base/fsx.h"
 #include "results/machine_file.h"
 
-/* A run that says it is complete holds every cell of the rows that it says were measured. */
+static bool is_accounted_for(const struct verify *verify, const char *title, int64_t round, const char *test,
+                             int64_t connections)
+{
+    char *key = verify_key(title, round, test, connections);
+    bool found = verify_find(verify, title, round, test, connections) != NULL ||
+                 intern_find(&verify->failed, key) != INTERN_NONE;
+
+    free(key);
+    return found;
+}
+
+/* A run that says it is complete holds every cell of the rows that it says were measured, or says that it failed. */
 static void check_complete(struct verify *verify, const char *path, const char *csv, const struct machine_file *machine)
 {
     for (size_t r = 0; r < machine->row_count; r++) {
@@ -18,8 +29,8 @@ static void check_complete(struct verify *verify, const char *path, const char *
             for (size_t t = 0; t < machine->test_count; t++)
                 for (size_t p = 0; p < machine->phase_count; p++)
                     if (machine->phases[p].connections > 0 &&
-                        verify_find(verify, row->title, round, machine->tests[t].name,
-                                    machine->phases[p].connections) == NULL)
+                        !is_accounted_for(verify, row->title, round, machine->tests[t].name,
+                                          machine->phases[p].connections))
                         verify_fault(verify, csv, 0, "no line for %s, round %lld, %s, %lld, which %s says was measured",
                                      row->title, (long long)round, machine->tests[t].name,
                                      (long long)machine->phases[p].connections, fsx_basename(path));

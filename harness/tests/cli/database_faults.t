@@ -75,6 +75,8 @@ failed = [d for d in study.details() if d.get("kind") == "failed"]
 t.ok([d["test"] for d in failed] == ["select_1"] and "(stranger, user restbench, idle in transaction)" in
      failed[0]["reason"] and "LOCK TABLE clienti" in failed[0]["reason"], "who is in the way is named", failed)
 t.is_([d[2] for d in study.cells()], ["ping", "insert_100"], "the other cells are measured")
+got = t.run("verify", study.whole("_no-auth.csv")[0])
+t.is_(got.status, 0, "verify knows of the cell that failed", got.out + got.err)
 t.is_((study.processes(), study.groups()), ([], []), "nothing is left running")
 
 # An old snapshot of a stranger: rows that the reset deletes stay as dead ones, which the cells tell.
