@@ -131,7 +131,6 @@ static void add_named_rows(const char *pattern, const char *dir, struct study *s
             study->servers = text_realloc(study->servers, study->server_count + 2, sizeof *study->servers);
             study->servers[study->server_count++] = text_dup(name);
             study->servers[study->server_count] = NULL;
-            log_line("plan       %s: not in %s, taken from %s", name, study->file, dir);
         }
         free(recipe);
         free(folder);
@@ -143,6 +142,7 @@ static void add_named_rows(const char *pattern, const char *dir, struct study *s
 static int choose_rows(const struct run_options *options, struct setup *setup, struct err *err)
 {
     const char *dir = options->servers_dir != NULL ? options->servers_dir : setup->study.servers_dir;
+    const size_t own = setup->study.server_count;
     struct err none = {0};
 
     if (options->servers != NULL)
@@ -151,8 +151,13 @@ static int choose_rows(const struct run_options *options, struct setup *setup, s
         return err_prefix(err, "%s", setup->study.file);
     if (resolve(options, setup, err) != 0)
         return -1;
-    if (options->servers == NULL || rows_filter(&setup->rows, "--servers", options->servers, &none) == 0)
-        return check_rows(options, setup, err);
+    if (options->servers == NULL || rows_filter(&setup->rows, "--servers", options->servers, &none) == 0) {
+        if (check_rows(options, setup, err) != 0)
+            return -1;
+        for (size_t i = own; i < setup->study.server_count; i++)
+            log_line("plan       %s: not in %s, taken from %s", setup->study.servers[i], setup->study.file, dir);
+        return 0;
+    }
     rows_free(&setup->rows);
     if (strstr(none.text, "no row matches") == NULL)
         return err_set(err, "%s", none.text);
