@@ -8,6 +8,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESTBENCH = os.environ.get("RESTBENCH", os.path.join(HERE, "..", "..", "..", "restbench"))
 CASES = os.path.join(HERE, "..", "cases")
+# Whoever started the tests in the background had these ignored, and children inherit that; here they are sent and meant.
+for interrupt in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(interrupt) is signal.SIG_IGN:
+        signal.signal(interrupt, signal.default_int_handler if interrupt == signal.SIGINT else signal.SIG_DFL)
 SECONDS = 180  # a run that takes longer is ended and failed; others use the machine too
 
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fsx.h"
 #include "base/text.h"
 #include "results/csv.h"
 #include "results/details.h"
@@ -27,6 +28,13 @@ static void check(bool holds, const char *what, const char *text)
     abort();
 }
 
+static void remove_folder(void)
+{
+    struct err ignored = {0};
+
+    (void)fsx_remove_tree(folder, &ignored);
+}
+
 static const char *put(char *path, const char *name, const void *data, size_t size)
 {
     FILE *file;
@@ -34,6 +42,7 @@ static const char *put(char *path, const char *name, const void *data, size_t si
     if (folder[0] == '\0') {
         snprintf(folder, sizeof folder, "/tmp/restbench-fuzz-%d", (int)getpid());
         mkdir(folder, 0700);
+        (void)atexit(remove_folder);
     }
     snprintf(path, 128, "%s/%s", folder, name);
     file = fopen(path, "wb");
