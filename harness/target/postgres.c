@@ -192,20 +192,26 @@ static int postgres_open(const struct database_spec *spec, struct database **dat
     return 0;
 }
 
-/* A connection that broke (PostgreSQL crashed and came back), or was closed to be accounted for, is opened again. */
+/*
+ * A connection that broke (PostgreSQL crashed and came back), or was closed to be accounted for, is opened again. One
+ * that cannot be, where one could before, is a loss by itself: a dying PostgreSQL may refuse the new one before the old
+ * ones end.
+ */
 static int ensure(struct postgres *postgres, struct err *err)
 {
+    int result = 0;
+
     (void)postgres_lost(&postgres->base);
     if (!pq_alive(&postgres->pq)) {
         evidence_close_own(&postgres->evidence);
-        if (pq_open(&postgres->address, NULL, "table", &postgres->pq, err) != 0)
-            return -1;
+        result = pq_open(&postgres->address, NULL, "table", &postgres->pq, err);
     }
-    if (!pq_alive(&postgres->look)) {
+    if (result == 0 && !pq_alive(&postgres->look)) {
         pq_close(&postgres->look);
-        return pq_open(&postgres->admin, NULL, "evidence", &postgres->look, err);
+        result = pq_open(&postgres->admin, NULL, "evidence", &postgres->look, err);
     }
-    return 0;
+    postgres->broken = postgres->broken || result != 0;
+    return result;
 }
 
 static int postgres_prepare(struct database *database, struct err *err)
