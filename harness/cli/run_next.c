@@ -27,7 +27,7 @@ static bool in_repository(void)
 
     if (getcwd(folder, sizeof folder) == NULL)
         return false;
-    while (!found && folder[0] != '\0') {
+    while (!found && folder[0] == '/') {
         char *git = text_format("%s/.git", folder);
 
         found = fsx_exists(git);
