@@ -7,7 +7,6 @@
 #include "base/home.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/pattern.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "machine/place.h"
@@ -47,29 +46,6 @@ struct ceiling {
     char *state_dir;
 };
 
-static int choose_tests(struct ceiling *ceiling, struct err *err)
-{
-    struct pattern *pattern;
-    int status = 0;
-
-    if (ceiling->args->tests == NULL)
-        return 0;
-    pattern = pattern_open("--tests", ceiling->args->tests, err);
-    if (pattern == NULL)
-        return -1;
-    ceiling->tests = text_alloc(ceiling->study.test_count + 1);
-    for (size_t i = 0; i < ceiling->study.test_count && status == 0; i++) {
-        int matches = pattern_matches(pattern, ceiling->study.tests[i].name, err);
-
-        if (matches == 0)
-            matches = pattern_matches(pattern, ceiling->study.tests[i].title, err);
-        status = matches < 0 ? -1 : 0;
-        ceiling->tests[i] = matches > 0;
-    }
-    pattern_close(pattern);
-    return status;
-}
-
 /* Nothing is started before everything that can be missing is there. */
 static int prepare(struct ceiling *ceiling, struct err *err)
 {
@@ -90,8 +66,8 @@ static int prepare(struct ceiling *ceiling, struct err *err)
             args->warmup_ns >= 0 ? (double)args->warmup_ns / CLOCK_NS_PER_S : ceiling->study.warmup_seconds,
         .seconds = args->seconds_ns > 0 ? (double)args->seconds_ns / CLOCK_NS_PER_S : ceiling->study.phases[0].seconds,
     };
-    if (choose_tests(ceiling, err) != 0 || alone_open(&ceiling->alone, err) != 0 ||
-        (ceiling->state_dir = home_state(args->state, err)) == NULL)
+    if (config_choose_tests(&ceiling->study, args->tests, &ceiling->tests, err) != 0 ||
+        alone_open(&ceiling->alone, err) != 0 || (ceiling->state_dir = home_state(args->state, err)) == NULL)
         return -1;
     ceiling->alone.tests = ceiling->tests;
     ceiling->alone.work_dir = ceiling->state_dir;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fsx.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "study/config_test.h"
 
@@ -312,4 +313,32 @@ void config_free(struct study *study)
     free(study->contract_path);
     json_decref(study->json);
     *study = (struct study){0};
+}
+
+int config_choose_tests(const struct study *study, const char *expression, bool **tests, struct err *err)
+{
+    struct pattern *pattern = NULL;
+    size_t chosen = 0;
+    int result = 0;
+
+    *tests = text_alloc(study->test_count * sizeof **tests);
+    if (expression != NULL && (pattern = pattern_open("--tests", expression, err)) == NULL)
+        return -1;
+    for (size_t i = 0; i < study->test_count && result >= 0; i++) {
+        result = pattern == NULL ? 1 : pattern_matches(pattern, study->tests[i].name, err);
+        if (result == 0)
+            result = pattern_matches(pattern, study->tests[i].title, err);
+        (*tests)[i] = result > 0;
+        chosen += result > 0;
+    }
+    pattern_close(pattern);
+    if (result >= 0 && chosen == 0) {
+        const char **names = text_realloc(NULL, study->test_count + 1, sizeof *names);
+
+        for (size_t i = 0; i < study->test_count; i++)
+            names[i] = study->tests[i].name;
+        result = pattern_matched_none("--tests", "test", expression, names, study->test_count, err);
+        free(names);
+    }
+    return result < 0 ? -1 : 0;
 }

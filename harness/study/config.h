@@ -86,6 +86,12 @@ struct study {
 int config_load(const char *path, struct study *study, struct err *err);
 void config_free(struct study *study);
 
+/*
+ * Which tests take part: those whose name or title matches (NULL: all). *tests has an entry for each test; free() it,
+ * after an error too. None is an error that names what there is.
+ */
+int config_choose_tests(const struct study *study, const char *expression, bool **tests, struct err *err);
+
 /* Checks "name": letters, digits, '_', '-', '.', at most 60: it becomes part of file names and CSV fields. */
 bool config_is_name(const char *name);
 

@@ -8,7 +8,6 @@
 #include "base/home.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/pattern.h"
 #include "base/text.h"
 #include "machine/cpus.h"
 #include "results/machine_file.h"
@@ -168,35 +167,6 @@ static int choose_rows(const struct run_options *options, struct setup *setup, s
     return 0;
 }
 
-static int choose_tests(const struct run_options *options, struct setup *setup, struct err *err)
-{
-    const struct study *study = &setup->study;
-    struct pattern *pattern = NULL;
-    size_t chosen = 0;
-    int result = 0;
-
-    setup->tests = text_alloc(study->test_count * sizeof *setup->tests);
-    if (options->tests != NULL && (pattern = pattern_open("--tests", options->tests, err)) == NULL)
-        return -1;
-    for (size_t i = 0; i < study->test_count && result >= 0; i++) {
-        result = pattern == NULL ? 1 : pattern_matches(pattern, study->tests[i].name, err);
-        if (result == 0)
-            result = pattern_matches(pattern, study->tests[i].title, err);
-        setup->tests[i] = result > 0;
-        chosen += result > 0;
-    }
-    pattern_close(pattern);
-    if (result >= 0 && chosen == 0) {
-        const char **names = text_realloc(NULL, study->test_count + 1, sizeof *names);
-
-        for (size_t i = 0; i < study->test_count; i++)
-            names[i] = study->tests[i].name;
-        result = pattern_matched_none("--tests", "test", options->tests, names, study->test_count, err);
-        free(names);
-    }
-    return result < 0 ? -1 : 0;
-}
-
 /* The file's content with what was chosen and overridden in its place. */
 static json_t *make_effective(const struct setup *setup)
 {
@@ -298,7 +268,8 @@ int setup_load(const struct run_options *options, struct setup *setup, struct er
 
     *setup = (struct setup){0};
     if (config != NULL && config_load(config, &setup->study, err) == 0 && apply(options, &setup->study, err) == 0 &&
-        choose_rows(options, setup, err) == 0 && choose_tests(options, setup, err) == 0) {
+        choose_rows(options, setup, err) == 0 &&
+        config_choose_tests(&setup->study, options->tests, &setup->tests, err) == 0) {
         plan_make(&setup->study, setup->rows.count, setup->tests, &setup->plan);
         setup->effective = make_effective(setup);
         result = make_hash(setup, err);
