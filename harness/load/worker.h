@@ -91,6 +91,7 @@ struct conn {
     bool queued;          /* in the queue of idle connections, maybe no longer idle */
     bool closed_in_order; /* TLS said so: what reads until the end is complete */
     bool carried;         /* an answer has come through this connection */
+    bool saves_ack;       /* the engine has told the kernel that a request follows its SYN-ACK */
     uint8_t backoff;      /* doublings of the wait */
     uint64_t ok;          /* 2xx answers inside the window */
     struct tls *tls;      /* NULL: plain HTTP */
