@@ -4,8 +4,8 @@
  * is submitted together. Where answers are large, each request asks for the head and then passes the body over.
  *
  * A completion carries the connection's index and the generation of its socket: those of a socket that was dropped are
- * passed over. Sends are submitted in small groups and stamped with the time of their submission, so that a request is
- * not charged for the completions that were handled before it went out.
+ * passed over. Sends are submitted in groups; the kernel carries out one after the other, so that each is stamped with
+ * its share of the time that this took, and no request is charged for the completions and sends before it.
  *
  * Needs Linux 6.1: socket slots, buffer rings, multishot recv, deferred task work.
  */
@@ -25,8 +25,10 @@
 #define BUFFER_SIZE 8192
 #define MOST_BUFFERS 512
 #define BUFFER_GROUP 0
-/* Sends that may wait for their submission together: a few microseconds at most. */
-#define GROUP 4
+/* Sends that may wait for their submission together: a few microseconds. */
+#define GROUP 16
+/* So few may go out together with the wait for completions, all with one stamp. */
+#define FEW 4
 /* A request up to this size goes out whole, and nothing is heard of it when it does. */
 #define WHOLE_SEND ((size_t)16 * 1024)
 
@@ -70,23 +72,19 @@ static uint64_t tag(struct worker *worker, const struct conn *conn, enum operati
            (uint64_t)operation;
 }
 
-/* The requests of the group go out now. */
-static void stamp(struct worker *worker)
+/* The requests of the group went out one after the other, from `from_ns` on. */
+static void stamp(struct worker *worker, int64_t from_ns, int64_t took_ns)
 {
     struct state *state = worker->engine_state;
-    int64_t now_ns;
 
-    if (state->group_count == 0)
-        return;
-    now_ns = worker_clock_ns();
     for (unsigned i = 0; i < state->group_count; i++) {
         struct conn *conn = state->group[i];
 
         if (conn->state != CONN_BUSY)
             continue;
-        conn->written_ns = now_ns;
+        conn->written_ns = from_ns + took_ns * i / state->group_count;
         if (worker->plan->rate == 0)
-            conn->start_ns = now_ns;
+            conn->start_ns = conn->written_ns;
     }
     state->group_count = 0;
 }
@@ -94,9 +92,15 @@ static void stamp(struct worker *worker)
 static void submit(struct worker *worker)
 {
     struct state *state = worker->engine_state;
+    int64_t from_ns;
 
-    stamp(worker);
+    if (state->group_count == 0) {
+        (void)io_uring_submit(&state->ring);
+        return;
+    }
+    from_ns = worker_clock_ns();
     (void)io_uring_submit(&state->ring);
+    stamp(worker, from_ns, worker_clock_ns() - from_ns);
 }
 
 /* `room` entries that belong together, the first of them. */
@@ -206,6 +210,8 @@ static int engine_begin(struct worker *worker, struct err *err)
     /* liburing 2.3 declares io_uring_enable_rings() and does not have it. */
     if (syscall(__NR_io_uring_register, state->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0) < 0)
         return err_sys(err, "io_uring");
+    /* Spares each call the look-up of the ring by its descriptor. */
+    (void)io_uring_register_ring_fd(&state->ring);
     arm_wake(worker);
     return 0;
 }
@@ -428,6 +434,18 @@ static void handle(struct worker *worker, const struct io_uring_cqe *cqe)
         give_back(state, id);
 }
 
+/* With thousands of connections each of them is far away in memory. */
+static void fetch_ahead(const struct worker *worker, unsigned head)
+{
+    const struct state *state = worker->engine_state;
+    const struct io_uring_cqe *later = &state->ring.cq.cqes[(head + 2) & state->ring.cq.ring_mask];
+    size_t index = (later->user_data >> 8) & 0xffffff;
+
+    __builtin_prefetch(&state->slots[index]);
+    __builtin_prefetch(&worker->conns[index]);
+    __builtin_prefetch((const char *)&worker->conns[index] + 64);
+}
+
 static void engine_turn(struct worker *worker, int64_t until_ns)
 {
     struct state *state = worker->engine_state;
@@ -437,13 +455,17 @@ static void engine_turn(struct worker *worker, int64_t until_ns)
     unsigned head;
     unsigned seen = 0;
 
-    stamp(worker);
+    if (state->group_count > FEW)
+        submit(worker);
+    else if (state->group_count > 0)
+        stamp(worker, worker_clock_ns(), 0);
     (void)io_uring_submit_and_wait_timeout(&state->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &timeout, NULL);
     /* All that is here has come by now. */
     (void)worker_now(worker);
     worker->clock_held = true;
     io_uring_for_each_cqe(&state->ring, head, cqe)
     {
+        fetch_ahead(worker, head);
         handle(worker, cqe);
         seen++;
     }
