@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """TAP: the whole main job, small: every row that this machine can build is built from locked versions, held to the
-contract and measured, without security and with the JWT check; what is missing is skipped by name.
+contract and measured, without security and with the JWT check; what is missing is skipped by name, and so is a row whose
+version command hangs.
 
 A toolchain named in RESTBENCH_EXPECT_TOOLCHAINS (go cargo java node) must be there: its absence is a failure."""
 
@@ -8,6 +9,7 @@ import json
 import os
 import subprocess
 
+from study import Study
 from tap import HERE, RESTBENCH, Tap
 
 ROOT = os.path.realpath(os.path.join(HERE, "..", "..", ".."))
@@ -49,6 +51,21 @@ def study_without_surroundings():
         json.dump(study, file)
     return path
 
+
+def naps(unique):
+    """Pids of the `sleep` that somebody started with this argument."""
+    done = subprocess.run(["pgrep", "-f", "-x", f"sleep {unique}"], capture_output=True, text=True, check=False)
+    return done.stdout.split()
+
+
+# A version command that says nothing has a minute, which passes while the rows are built and measured.
+nap = f"600.{os.getpid()}"
+hanging = Study(t.path("hanging"), {})
+hanging.add_server("hanging", "", requires=[{"name": "tool", "command": ["/bin/sh", "-c", f"sleep {nap} & wait"],
+                                             "pattern": r"(\d+)", "at_least": "1", "hint": "install it"}])
+listing = subprocess.Popen([RESTBENCH, "list", "--servers-dir", os.path.join(hanging.folder, "servers")],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+t.ok(hanging.wait_for(lambda: naps(nap)), "a version command hangs")
 
 state = state_with_caches()
 rows = {row["id"]: row for row in json.loads(restbench("list", "--json", "--state", state).stdout)["rows"]}
@@ -93,4 +110,7 @@ for mode, security, phases, study in (("no-auth", "none", 2, "config/study.json"
     checked = restbench("verify", path)
     t.is_(checked.returncode, 0, f"{mode}: verify finds no contradiction", checked.stdout + checked.stderr)
 
+said, _ = listing.communicate(timeout=120)
+t.is_((listing.returncode, naps(nap)), (0, []), "a version command that hangs is ended, with all that it started", said)
+t.has(said, "needs tool 1 or newer", "and its row lacks that tool")
 t.done()
