@@ -30,7 +30,7 @@ LOADS = {
     "50": (50, 20, False, 1, "floor restbench wrk h2load bombardier oha"),
     "200": (200, 20, False, 1, "floor restbench wrk h2load bombardier oha"),
     "1000": (1000, 20, False, 1, "floor restbench wrk bombardier"),
-    "10000": (10000, 20, False, 2, "floor restbench wrk bombardier"),
+    "10000": (10000, 20, False, 5, "floor restbench wrk bombardier"),
     "16k-50": (50, 16384, False, 1, "floor restbench wrk"),
     "16k-200": (200, 16384, False, 1, "floor restbench wrk"),
     "close-50": (50, 20, True, 1, "floor restbench wrk bombardier"),
@@ -231,7 +231,7 @@ def choose(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=int, default=1, help="of one run; wrk and h2load know only whole ones")
+    parser.add_argument("--seconds", type=int, default=2, help="of one run; wrk and h2load know only whole ones")
     parser.add_argument("--loads", default=",".join(LOADS), help="some of " + ",".join(LOADS))
     parser.add_argument("--tools", default="", help="some of " + ",".join(TOOLS))
     parser.add_argument("--all", action="store_true", help="every tool at every load")

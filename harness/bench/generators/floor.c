@@ -55,6 +55,8 @@ static int dial(int flags)
     if (fd < 0 || fd >= MAX_FDS)
         fail("floor: socket");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (!close_each)
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4); /* as restbench: nothing to do, at the least cost */
     if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno != EINPROGRESS)
         fail("floor: connect");
     return fd;
