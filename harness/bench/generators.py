@@ -30,7 +30,7 @@ LOADS = {
     "50": (50, 20, False, 1, "floor restbench wrk h2load bombardier oha"),
     "200": (200, 20, False, 1, "floor restbench wrk h2load bombardier oha"),
     "1000": (1000, 20, False, 1, "floor restbench wrk bombardier"),
-    "10000": (10000, 20, False, 5, "floor restbench wrk bombardier"),
+    "10000": (10000, 20, False, 1, "floor restbench wrk bombardier"),
     "16k-50": (50, 16384, False, 1, "floor restbench wrk"),
     "16k-200": (200, 16384, False, 1, "floor restbench wrk"),
     "close-50": (50, 20, True, 1, "floor restbench wrk bombardier"),
