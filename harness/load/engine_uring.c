@@ -20,9 +20,12 @@
 #include "base/text.h"
 #include "load/dial.h"
 #include "load/flow.h"
+#include "load/pages.h"
 
 #define SQ_ENTRIES 512
 #define BUFFER_SIZE 8192
+/* Buffers that lie a power of two apart would share a few lines of the CPU's caches. */
+#define BUFFER_STRIDE (BUFFER_SIZE + 192)
 #define MOST_BUFFERS 512
 #define BUFFER_GROUP 0
 /* Sends that may wait for their submission together: a few microseconds. */
@@ -45,6 +48,7 @@ struct slot {
 struct state {
     struct io_uring ring;
     bool ring_open;
+    bool closing; /* the closing of a slot has not been submitted */
     struct io_uring_buf_ring *buffers;
     char *memory;
     unsigned buffer_count;
@@ -94,6 +98,7 @@ static void submit(struct worker *worker)
     struct state *state = worker->engine_state;
     int64_t from_ns;
 
+    state->closing = false;
     if (state->group_count == 0) {
         (void)io_uring_submit(&state->ring);
         return;
@@ -148,7 +153,7 @@ static void arm_wake(struct worker *worker)
 
 static void give_back(struct state *state, unsigned id)
 {
-    io_uring_buf_ring_add(state->buffers, state->memory + (size_t)id * BUFFER_SIZE, BUFFER_SIZE, (unsigned short)id,
+    io_uring_buf_ring_add(state->buffers, state->memory + (size_t)id * BUFFER_STRIDE, BUFFER_SIZE, (unsigned short)id,
                           io_uring_buf_ring_mask(state->buffer_count), 0);
     io_uring_buf_ring_advance(state->buffers, 1);
 }
@@ -168,7 +173,9 @@ static int open_buffers(struct worker *worker, struct err *err)
         return err_set(err, "out of memory for the buffer ring");
     memset(memory, 0, count * sizeof(struct io_uring_buf));
     state->buffers = memory;
-    state->memory = text_alloc((size_t)count * BUFFER_SIZE);
+    state->memory = pages_alloc((size_t)count * BUFFER_STRIDE);
+    if (state->memory == NULL)
+        return err_set(err, "out of memory for the buffer ring");
     reg.ring_addr = (uint64_t)(uintptr_t)state->buffers;
     reg.ring_entries = count;
     reg.bgid = BUFFER_GROUP;
@@ -240,8 +247,9 @@ static int place_socket(struct worker *worker, struct conn *conn)
 
     if (fd < 0)
         return errno;
-    /* A closing of the slot that has not been submitted would close this one. */
-    submit(worker);
+    /* The closing of the slot's last socket would close this one. */
+    if (state->closing)
+        submit(worker);
     rc = io_uring_register_files_update(&state->ring, (unsigned)index_of(worker, conn), &fd, 1);
     (void)close(fd);
     return rc < 0 ? -rc : 0;
@@ -299,6 +307,7 @@ static void engine_drop(struct worker *worker, struct conn *conn)
         cancel(worker, conn, OP_CONNECT);
     sqe = entry(worker, 1);
     io_uring_prep_close_direct(sqe, (unsigned)index_of(worker, conn));
+    ((struct state *)worker->engine_state)->closing = true;
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
     sqe->user_data = OP_OTHER;
     /* What TLS made is written over by the next connection. */
@@ -424,7 +433,7 @@ static void handle(struct worker *worker, const struct io_uring_cqe *cqe)
     }
     if (operation != OP_OTHER && slot_of(worker, conn)->generation == cqe->user_data >> 32) {
         if (operation == OP_RECV || operation == OP_SKIP)
-            handle_recv(worker, conn, cqe, state->memory + (size_t)id * BUFFER_SIZE);
+            handle_recv(worker, conn, cqe, state->memory + (size_t)id * BUFFER_STRIDE);
         else if (operation == OP_SEND)
             handle_send(worker, conn, cqe->res);
         else
@@ -459,6 +468,7 @@ static void engine_turn(struct worker *worker, int64_t until_ns)
         submit(worker);
     else if (state->group_count > 0)
         stamp(worker, worker_clock_ns(), 0);
+    state->closing = false;
     (void)io_uring_submit_and_wait_timeout(&state->ring, &cqe, 1, until_ns == INT64_MAX ? NULL : &timeout, NULL);
     /* All that is here has come by now. */
     (void)worker_now(worker);
