@@ -21,6 +21,9 @@
 /* Full buffers read from one connection before the others have their turn. */
 #define READS_IN_A_ROW 8
 
+/* Connections that are dialled before the first of them gets its request: well below a millisecond. */
+#define DIAL_GROUP 16
+
 #define ENDED (EPOLLRDHUP | EPOLLHUP | EPOLLERR)
 
 struct state {
@@ -28,6 +31,8 @@ struct state {
     bool coarse; /* there is no epoll_pwait2 */
     uint32_t again_count;
     struct conn **again; /* connections that have more to read than their turn allowed */
+    struct conn *dialled[DIAL_GROUP];
+    unsigned dialled_count;
     struct epoll_event events[BATCH];
 };
 
@@ -97,24 +102,10 @@ static int send_at_once(struct worker *worker, struct conn *conn)
     return (int)n;
 }
 
-static void engine_connect(struct worker *worker, struct conn *conn)
+static void start_dialled(struct worker *worker, struct conn *conn, bool again)
 {
-    const struct address *address = &worker->plan->address;
-    bool again = conn->fd >= 0;
-    int error;
+    int error = send_at_once(worker, conn);
 
-    if (!again) {
-        conn->fd = dial_socket(worker->plan, SOCK_NONBLOCK);
-        if (conn->fd < 0) {
-            flow_connect_failed(worker, conn, errno);
-            return;
-        }
-    }
-    if (connect(conn->fd, (const struct sockaddr *)&address->socket, address->len) != 0 && errno != EINPROGRESS) {
-        flow_connect_failed(worker, conn, errno);
-        return;
-    }
-    error = send_at_once(worker, conn);
     if (error == 0 || error == EAGAIN) {
         bool out = error == EAGAIN || conn->sent < conn->out_len;
 
@@ -129,6 +120,55 @@ static void engine_connect(struct worker *worker, struct conn *conn)
     }
 }
 
+/* They may be dialled again meanwhile, which begins the next group. */
+static void start_group(struct worker *worker)
+{
+    struct state *state = worker->engine_state;
+    struct conn *group[DIAL_GROUP];
+    unsigned count = state->dialled_count;
+
+    memcpy(group, state->dialled, count * sizeof *group);
+    state->dialled_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!group[i]->dialled)
+            continue;
+        group[i]->dialled = false;
+        start_dialled(worker, group[i], true);
+    }
+}
+
+/*
+ * The server wakes up for a request that brings its connection with it (save_ack). Where requests follow each other
+ * faster than it can answer it wakes up once for all of them, and waking a CPU is dear; hence they go out in groups.
+ */
+static void engine_connect(struct worker *worker, struct conn *conn)
+{
+    struct state *state = worker->engine_state;
+    const struct address *address = &worker->plan->address;
+    bool again = conn->fd >= 0;
+
+    if (!again) {
+        conn->fd = dial_socket(worker->plan, SOCK_NONBLOCK);
+        if (conn->fd < 0) {
+            flow_connect_failed(worker, conn, errno);
+            return;
+        }
+    }
+    if (connect(conn->fd, (const struct sockaddr *)&address->socket, address->len) != 0 && errno != EINPROGRESS) {
+        flow_connect_failed(worker, conn, errno);
+        return;
+    }
+    conn->connected_ns = worker_clock_ns();
+    if (!conn->saves_ack) {
+        start_dialled(worker, conn, again);
+        return;
+    }
+    conn->dialled = true;
+    state->dialled[state->dialled_count++] = conn;
+    if (state->dialled_count == DIAL_GROUP)
+        start_group(worker);
+}
+
 static void engine_drop(struct worker *worker, struct conn *conn)
 {
     (void)worker;
@@ -136,6 +176,7 @@ static void engine_drop(struct worker *worker, struct conn *conn)
         (void)close(conn->fd);
     conn->fd = -1;
     conn->saves_ack = false;
+    conn->dialled = false;
 }
 
 /*
@@ -292,8 +333,11 @@ static void engine_turn(struct worker *worker, int64_t until_ns)
 {
     struct state *state = worker->engine_state;
     uint32_t again_count = state->again_count;
-    int n = wait_events(state, again_count > 0 ? 0 : until_ns, worker->now_ns);
+    int n;
 
+    while (state->dialled_count > 0)
+        start_group(worker);
+    n = wait_events(state, again_count > 0 ? 0 : until_ns, worker->now_ns);
     for (int i = 0; i < n; i++) {
         struct conn *conn = state->events[i].data.ptr;
 

@@ -93,7 +93,7 @@ bool flow_start_early(struct worker *worker, struct conn *conn)
 
 void flow_start_kept(struct worker *worker, struct conn *conn)
 {
-    histogram_record(&worker->connect, conn->written_ns - conn->opened_ns);
+    histogram_record(&worker->connect, conn->connected_ns - conn->opened_ns);
 }
 
 void flow_start_undo(struct worker *worker, struct conn *conn)

@@ -92,13 +92,15 @@ struct conn {
     bool closed_in_order; /* TLS said so: what reads until the end is complete */
     bool carried;         /* an answer has come through this connection */
     bool saves_ack;       /* the engine has told the kernel that a request follows its SYN-ACK */
+    bool dialled;         /* the engine sends when it has dialled others, too */
     uint8_t backoff;      /* doublings of the wait */
     uint64_t ok;          /* 2xx answers inside the window */
     struct tls *tls;      /* NULL: plain HTTP */
     /* From here on it is looked at only where an answer is not like the last one. */
     struct http_answer answer;
     struct http_body body;
-    int64_t opened_ns; /* when connecting began */
+    int64_t opened_ns;    /* when connecting began */
+    int64_t connected_ns; /* when connect() returned, for engines that send at once */
 } __attribute__((aligned(64)));
 
 enum worker_phase {
