@@ -341,11 +341,8 @@ static void engine_turn(struct worker *worker, int64_t until_ns)
     for (int i = 0; i < n; i++) {
         struct conn *conn = state->events[i].data.ptr;
 
-        /* With thousands of connections each of them is far away in memory. */
-        if (i + 1 < n) {
-            __builtin_prefetch(state->events[i + 1].data.ptr);
-            __builtin_prefetch((const char *)state->events[i + 1].data.ptr + 64);
-        }
+        if (i + 1 < n)
+            worker_fetch(state->events[i + 1].data.ptr);
         if (conn == NULL) {
             uint64_t count;
 

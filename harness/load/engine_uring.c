@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "load/dial.h"
 #include "load/flow.h"
-#include "load/pages.h"
 
 #define SQ_ENTRIES 512
 #define BUFFER_SIZE 8192
@@ -30,7 +29,7 @@
 #define BUFFER_GROUP 0
 /* Sends that may wait for their submission together: a few microseconds. */
 #define GROUP 16
-/* So few may go out together with the wait for completions, all with one stamp. */
+/* So few may have one stamp. */
 #define FEW 4
 /* A request up to this size goes out whole, and nothing is heard of it when it does. */
 #define WHOLE_SEND ((size_t)16 * 1024)
@@ -105,7 +104,8 @@ static void submit(struct worker *worker)
     }
     from_ns = worker_clock_ns();
     (void)io_uring_submit(&state->ring);
-    stamp(worker, from_ns, worker_clock_ns() - from_ns);
+    /* Where connections are opened between the sends, the time is not shared alike: their groups are small. */
+    stamp(worker, from_ns, worker->plan->close ? 0 : worker_clock_ns() - from_ns);
 }
 
 /* `room` entries that belong together, the first of them. */
@@ -173,9 +173,7 @@ static int open_buffers(struct worker *worker, struct err *err)
         return err_set(err, "out of memory for the buffer ring");
     memset(memory, 0, count * sizeof(struct io_uring_buf));
     state->buffers = memory;
-    state->memory = pages_alloc((size_t)count * BUFFER_STRIDE);
-    if (state->memory == NULL)
-        return err_set(err, "out of memory for the buffer ring");
+    state->memory = text_alloc((size_t)count * BUFFER_STRIDE);
     reg.ring_addr = (uint64_t)(uintptr_t)state->buffers;
     reg.ring_entries = count;
     reg.bgid = BUFFER_GROUP;
@@ -293,6 +291,7 @@ static void cancel(struct worker *worker, struct conn *conn, enum operation oper
 
 static void engine_drop(struct worker *worker, struct conn *conn)
 {
+    struct state *state = worker->engine_state;
     struct slot *slot = slot_of(worker, conn);
     struct io_uring_sqe *sqe;
 
@@ -307,7 +306,7 @@ static void engine_drop(struct worker *worker, struct conn *conn)
         cancel(worker, conn, OP_CONNECT);
     sqe = entry(worker, 1);
     io_uring_prep_close_direct(sqe, (unsigned)index_of(worker, conn));
-    ((struct state *)worker->engine_state)->closing = true;
+    state->closing = true;
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
     sqe->user_data = OP_OTHER;
     /* What TLS made is written over by the next connection. */
@@ -353,7 +352,7 @@ static void engine_send(struct worker *worker, struct conn *conn)
     }
     if (first)
         state->group[state->group_count++] = conn;
-    if (state->group_count == GROUP)
+    if (state->group_count == (worker->plan->close ? FEW : GROUP))
         submit(worker);
 }
 
@@ -443,7 +442,6 @@ static void handle(struct worker *worker, const struct io_uring_cqe *cqe)
         give_back(state, id);
 }
 
-/* With thousands of connections each of them is far away in memory. */
 static void fetch_ahead(const struct worker *worker, unsigned head)
 {
     const struct state *state = worker->engine_state;
@@ -451,8 +449,7 @@ static void fetch_ahead(const struct worker *worker, unsigned head)
     size_t index = (later->user_data >> 8) & 0xffffff;
 
     __builtin_prefetch(&state->slots[index]);
-    __builtin_prefetch(&worker->conns[index]);
-    __builtin_prefetch((const char *)&worker->conns[index] + 64);
+    worker_fetch(&worker->conns[index]);
 }
 
 static void engine_turn(struct worker *worker, int64_t until_ns)

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "load/flow.h"
-#include "load/pages.h"
 
 /* Connections that are being established at once, per worker: more would only wait in the server's queue. */
 #define ESTABLISH_AT_ONCE 64
@@ -41,7 +40,7 @@ int worker_init(struct worker *worker, struct load_plan *plan, unsigned number, 
     worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (worker->wake_fd < 0)
         return err_sys(err, "eventfd");
-    worker->conns = pages_alloc(conn_count * sizeof *worker->conns);
+    worker->conns = aligned_alloc(64, conn_count * sizeof *worker->conns);
     if (worker->conns == NULL)
         return err_set(err, "out of memory for %u connections", conn_count);
     memset(worker->conns, 0, conn_count * sizeof *worker->conns);

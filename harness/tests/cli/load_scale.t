@@ -87,8 +87,10 @@ for engine in ENGINES:
     if engine == "io_uring" and "io_uring" in ready.err:
         t.ok(True, f"# SKIP {ready.err.strip()}")
         continue
-    peak = run(f"{engine}: {many} connections", many, 5 * many, "--engine", engine)
-    t.ok(peak and peak < LIMIT_MIB, f"{engine}: {many} connections in less than {LIMIT_MIB} MiB", f"{peak} MiB")
+    for threads in ("1", "8"):
+        name = f"{engine}: {many} connections, {threads} threads"
+        peak = run(name, many, 5 * many, "--engine", engine, "--threads", threads)
+        t.ok(peak and peak < LIMIT_MIB, f"{name}: less than {LIMIT_MIB} MiB", f"{peak} MiB")
     for threads in ("1", "3", "8"):
         run(f"{engine}: 1003 connections, {threads} threads", 1003, 20011, "--engine", engine, "--threads", threads)
 
