@@ -101,8 +101,9 @@ class Torture:
             return []
         folders = {pid: folder_of(pid) + "/" for pid in study.processes()}
         if kind in ("server", "generator"):
-            part = {"server": "/build/", "generator": "/run/work/"}[kind]
-            return [pid for pid, folder in folders.items() if part in folder]
+            place = {"server": ("build",), "generator": ("run", "work")}[kind]
+            start = os.path.join(os.path.realpath(study.state), *place, "")
+            return [pid for pid, folder in folders.items() if folder.startswith(start)]
         postgres = [pid for pid, folder in folders.items() if "/pg/" in folder]
         return [pid for pid in postgres if (parent_of(pid) in postgres) == (kind == "backend")]
 
