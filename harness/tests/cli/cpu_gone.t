@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 
 from study import Study
 from tap import RESTBENCH, Tap
@@ -26,16 +27,18 @@ class Stat(threading.Thread):
     def __init__(self, path):
         super().__init__(daemon=True)
         self.gone = False
+        self.size = 2 * len(self.read())
         self.over = threading.Event()
         self.fd = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
         self.write()
 
-    def write(self):
+    def read(self):
         with open("/proc/stat", encoding="ascii") as file:
-            lines = file.read().splitlines()
-        text = "".join(line + "\n" for line in lines if line.startswith(("cpu", "ctxt", "btime")) and
-                       not (self.gone and line.startswith(LAST)))
-        os.pwrite(self.fd, (text + "\n" * (4096 - len(text))).encode(), 0)
+            return "".join(line for line in file if line.startswith(("cpu", "ctxt", "btime")) and
+                           not (self.gone and line.startswith(LAST)))
+
+    def write(self):
+        os.pwrite(self.fd, self.read().ljust(self.size, "\n").encode(), 0)
 
     def run(self):
         while not self.over.wait(0.01):
@@ -51,7 +54,7 @@ def marks(name, gone):
         run = subprocess.Popen([*INSIDE, t.path(name + "-stat"), RESTBENCH, *study.arguments()], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=err)
         t.ok(study.wait_for(study.generators), "a window begins")
-        threading.Event().wait(1.5)
+        time.sleep(1.5)
         stat.gone = gone
         status = run.wait(timeout=120)
     stat.over.set()
