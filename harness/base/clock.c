@@ -64,3 +64,10 @@ void clock_format_utc(int64_t wall_ns, char *text)
     if (gmtime_r(&seconds, &utc) == NULL || strftime(text, CLOCK_UTC_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
         (void)snprintf(text, CLOCK_UTC_SIZE, "unknown");
 }
+
+int64_t clock_parse_utc_s(const char *text)
+{
+    struct tm utc = {0};
+
+    return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc) != NULL ? (int64_t)timegm(&utc) : -1;
+}

@@ -34,5 +34,7 @@ void clock_sleep_ns(int64_t ns);
 /* `2026-11-30T12:34:56Z` for nanoseconds since 1970; `text` holds at least CLOCK_UTC_SIZE bytes. */
 #define CLOCK_UTC_SIZE 32
 void clock_format_utc(int64_t wall_ns, char *text);
+/* Seconds since 1970 of such a text; -1: it is none, or NULL. */
+int64_t clock_parse_utc_s(const char *text);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/fsx.h"
@@ -47,14 +46,13 @@ static json_t *read_progress(const char *state_dir, long pid)
 /* The time left, less what has gone by since it was estimated; NAN: unknown. */
 static double time_left_s(const json_t *progress)
 {
-    const char *utc = json_get_string(progress, "utc");
+    int64_t utc_s = clock_parse_utc_s(json_get_string(progress, "utc"));
     double left_s = json_get_number(progress, "eta_s");
-    struct tm when = {0};
     double age_s;
 
-    if (utc == NULL || strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &when) == NULL)
+    if (utc_s < 0)
         return left_s;
-    age_s = (double)clock_wall_ns() / (double)CLOCK_NS_PER_S - (double)timegm(&when);
+    age_s = (double)clock_wall_ns() / (double)CLOCK_NS_PER_S - (double)utc_s;
     return age_s > 0 && left_s > age_s ? left_s - age_s : age_s > 0 && left_s >= 0 ? 0 : left_s;
 }
 

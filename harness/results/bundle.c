@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/fsx.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -151,7 +151,7 @@ int bundle_write(const struct bundle_options *options, char **path, json_t **not
 {
     struct record record;
     struct bundle_writing w = {.options = options, .record = &record};
-    struct stat status = {0};
+    int64_t begin_s;
     int result;
 
     if (record_open(options->csv, &record, err) != 0)
@@ -161,11 +161,12 @@ int bundle_write(const struct bundle_options *options, char **path, json_t **not
         return err_set(err, "%s: there is no machine.json beside it, so nobody could check or repeat what was measured",
                        options->csv);
     }
-    (void)stat(options->csv, &status);
+    /* The files' own time is that of a checkout: the same content is to have the same hash everywhere. */
+    begin_s = clock_parse_utc_s(record.machine.started_utc);
     *path = options->out != NULL ? text_dup(options->out) : record_beside(options->csv, ".tar.gz");
     w.notes = json_array();
     w.servers = json_array();
-    w.tarball = tarball_create(*path, record.name, (int64_t)status.st_mtime, err);
+    w.tarball = tarball_create(*path, record.name, begin_s >= 0 ? begin_s : 0, err);
     result = w.tarball != NULL ? add_all(&w, err) : -1;
     if (result == 0)
         result = tarball_finish(w.tarball, err);

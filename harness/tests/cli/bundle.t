@@ -88,6 +88,9 @@ ARCHIVE = CSV[:-4] + ".tar.gz"
 t.is_(got.status, 0, "a run is bundled", got.err)
 with open(ARCHIVE, "rb") as file:
     t.is_(got.out, f"{sha256(file.read())}  {ARCHIVE}\n", "its hash and name are printed")
+os.utime(CSV, (0, 86400 * 365))
+again = bundle("--out", os.path.join(DATA, "again.tar.gz"), csv=CSV)
+t.is_(again.out.split()[:1], got.out.split()[:1], "a checkout of another day has the same hash", again.err)
 t.has(got.err, "row-1: the folder", "a server that has changed since is named")
 t.ok("schema.sql has changed since the run" in got.err and got.err.count("changed since") == 1,
      "a file of the configuration that has changed since is named", got.err)
