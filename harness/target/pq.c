@@ -103,7 +103,7 @@ static PGconn *connect_start(const struct pq_address *address, const char *datab
     values[1] = application;
     if (address->rest == NULL || strstr(address->rest, "passfile=") == NULL) {
         keywords[count] = "passfile";
-        values[count++] = "/dev/null";
+        values[count++] = "/dev/null/none"; /* libpq warns of a file that is not a plain one */
     }
     if (address->rest == NULL && pq_address_is_local(address)) {
         keywords[count] = "sslmode";
