@@ -56,6 +56,7 @@ static void read_all(const struct sampler *sampler, struct sampler_reading *read
         pid_t *members;
         size_t count = cgroup_pids(&sampler->sides[i].cgroup, &members);
 
+        reading->group_members[i] = count;
         account_read(sampler->proc, &all, sampler->sides[i].root, members, count, &reading->accounts[i]);
         free(members);
     }
@@ -76,10 +77,21 @@ static double grown(double before, double after)
     return after >= before ? after - before : NAN;
 }
 
-/* By how much /proc may exceed the group: ticks rounded at both ends, and the time between the two readings. */
+/* By how much /proc may exceed the group: ticks rounded at both ends, of every process unless their threads' own clocks
+ * told, and the time between the two readings. */
 static double slack_s(const struct account_usage *proc, const struct side_usage *usage)
 {
-    return 4 * procfs_tick_s() * (double)(usage->processes + 1) + 0.02 * proc->total_s;
+    double rounded = proc->resolution_s < procfs_tick_s() ? 0 : (double)usage->processes;
+
+    return 4 * procfs_tick_s() * (rounded + 1) + 0.02 * proc->total_s;
+}
+
+/* The group's growth; NAN: there is none, or nobody lives in it. */
+static double group_total_s(const struct sampler *sampler, const struct sampler_reading *after, size_t index)
+{
+    if (sampler->before.group_members[index] == 0 && after->group_members[index] == 0)
+        return NAN;
+    return grown(sampler->before.groups[index].total_s, after->groups[index].total_s);
 }
 
 static void use_side(const struct sampler *sampler, const struct sampler_reading *after, size_t index,
@@ -88,7 +100,7 @@ static void use_side(const struct sampler *sampler, const struct sampler_reading
     const struct cgroup_cpu *then = &sampler->before.groups[index];
     const struct cgroup_cpu *now = &after->groups[index];
     struct account_usage proc;
-    double group_total = grown(then->total_s, now->total_s);
+    double group_total = group_total_s(sampler, after, index);
 
     account_between(&sampler->before.accounts[index], &after->accounts[index], procfs_tick_s(), &proc);
     *usage = (struct side_usage){

@@ -8,7 +8,8 @@
  *   4. sampler_free()
  * Between begin and end nothing is read that holds a lock of a process (no smaps). CPU time comes from the side's
  * cgroup (every process that ever was in it, microseconds); /proc is the second source, and the only one without a
- * cgroup. The kernel splits time into user and kernel by estimate in both. Unknown is NAN, and null in JSON.
+ * cgroup or where nobody is in it, because somebody else started the party. The kernel splits time into user and kernel
+ * by estimate in both. Unknown is NAN, and null in JSON.
  *
  * What the CPUs worked themselves (/proc/stat) is compared with what the sides are charged for: the rest is the
  * kernel's own work (softirq of the network) and that of strangers.
@@ -39,6 +40,7 @@ struct sampler_side {
 
 struct sampler_reading {
     struct cgroup_cpu groups[SAMPLER_SIDES];
+    size_t group_members[SAMPLER_SIDES]; /* processes in it */
     struct account_reading accounts[SAMPLER_SIDES];
     struct cpustat cpustat;
     struct vitals vitals;

@@ -41,6 +41,8 @@ def observe(t, study, process, url):
     line = next(csv.DictReader(io.StringIO("\n".join(study.read("_no-auth.csv")))), {})
     t.ok(int(line.get("responses_2xx") or 0) > 0, "with its answers", line)
     t.is_(line.get("startup_s"), "", "startup_s, which nobody can know, is empty")
+    t.is_((line.get("cpu_server_s"), line.get("cpu_server_user_s"), line.get("working_set_mb")), ("", "", ""),
+          "and so is what it costs")
     t.is_(process.poll(), None, "it still runs")
     t.is_(os.sched_getaffinity(process.pid), before, "and was not pinned")
     row = study.machine()["rows"][0]

@@ -16,6 +16,15 @@
 #include "machine/child.h"
 #include "machine/place.h"
 
+/* Burns CPU time of its own, however long that takes on a busy machine. */
+#define BURN                                                                                                           \
+    "import os,sys,time,signal,mmap\n"                                                                                 \
+    "def burn(s):\n"                                                                                                   \
+    "  t=time.process_time()\n"                                                                                        \
+    "  while time.process_time()-t<s: pass\n"                                                                          \
+    "def step(x):\n"                                                                                                   \
+    "  print(x); sys.stdin.readline()\n"
+
 #define PROGRAM_LIMIT_NS (60 * CLOCK_NS_PER_S)
 
 struct program {

@@ -3,21 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 
 #include "base/fsx.h"
 #include "base/json.h"
 #include "machine/procfs.h"
 #include "program.h"
-
-/* Burns CPU time of its own, however long that takes on a busy machine. */
-#define BURN                                                                                                           \
-    "import os,sys,time,signal,mmap\n"                                                                                 \
-    "def burn(s):\n"                                                                                                   \
-    "  t=time.process_time()\n"                                                                                        \
-    "  while time.process_time()-t<s: pass\n"                                                                          \
-    "def step(x):\n"                                                                                                   \
-    "  print(x); sys.stdin.readline()\n"
 
 static struct machine machine;
 
@@ -346,70 +336,47 @@ static void threads_that_run_elsewhere(void **state)
     close_cell(&cell);
 }
 
-static void daemons_end_with_their_place(void **state)
+/* A database that ran already, with its idle backends: its place is empty, or holds only a part of it. */
+static void a_party_that_lives_elsewhere_counts_in_full(void **state)
 {
-    static const char script[] = BURN "r,w=os.pipe()\n"
-                                      "if os.fork()==0:\n"
-                                      "  os.setsid()\n"
-                                      "  if os.fork()==0:\n"
-                                      "    os.setsid(); signal.signal(signal.SIGTERM,signal.SIG_IGN)\n"
-                                      "    os.write(w,b'%d\\n'%os.getpid())\n"
-                                      "    while 1: signal.pause()\n"
-                                      "  os._exit(0)\n"
-                                      "os.wait()\n"
-                                      "print(os.read(r,20).decode().strip()); step('ready')";
-
-    (void)state;
-    for (int with_group = 0; with_group < 2; with_group++) {
-        struct cell cell;
-        struct err err = {0};
-        struct text lines = {0};
-        struct procfs_stat stat;
-        int daemon;
-
-        if (with_group && machine.cgroups.path == NULL)
-            continue;
-        cell = (struct cell){0};
-        place_open(&machine, "server", false, NULL, &cell.place);
-        if (!with_group)
-            assert_int_equal(cgroup_remove(&cell.place.cgroup, &err), 0);
-        program_start(&cell.program, &cell.place, script);
-        child_tail(&cell.program.child, 'o', 2, &lines);
-        daemon = atoi(text_string(&lines));
-        text_free(&lines);
-        assert_int_equal(procfs_read_stat("/proc", daemon, &stat), 0);
-        assert_int_equal(stat.session, daemon);
-        assert_int_equal(place_stop(&cell.place, &cell.program.child, PROGRAM_LIMIT_NS / 100, &err), 0);
-        assert_int_equal(procfs_read_stat("/proc", daemon, &stat), -1);
-        program_end(&cell.program);
-        assert_int_equal(place_close(&cell.place, &err), 0);
-    }
-}
-
-static void groups_of_dead_runs_are_removed(void **state)
-{
-    struct cgroup ours = {0};
-    struct cgroup_base again;
-    struct err err = {0};
-    char *dead;
-    char *reused;
+    static const char script[] = BURN "for i in range(20):\n"
+                                      "  if os.fork()==0: signal.pause()\n"
+                                      "step('ready')\n"
+                                      "burn(0.4)\n"
+                                      "step('done')\n"
+                                      "signal.signal(signal.SIGTERM,signal.SIG_IGN); os.killpg(0,15)";
 
     (void)state;
     need_cgroup();
-    assert_int_equal(cgroup_make(&machine.cgroups, "kept", &ours, &err), 0);
-    dead = text_format("%s/restbench-%d-1-server", machine.cgroups.path, 1 << 22);
-    reused = text_format("%s/restbench-%d-1-server", machine.cgroups.path, (int)getpid());
-    assert_int_equal(mkdir(dead, 0755), 0);
-    assert_int_equal(mkdir(reused, 0755), 0);
-    cgroup_find(&again);
-    assert_string_equal(again.path, machine.cgroups.path);
-    assert_false(fsx_exists(dead));
-    assert_false(fsx_exists(reused));
-    assert_true(fsx_exists(ours.path));
-    cgroup_base_free(&again);
-    assert_int_equal(cgroup_remove(&ours, &err), 0);
-    free(dead);
-    free(reused);
+    for (int part = 0; part < 2; part++) {
+        struct program elsewhere;
+        struct cell cell = {0};
+        struct machine_usage usage;
+        struct err err = {0};
+
+        place_open(&machine, "server", false, NULL, &cell.place);
+        program_start(&elsewhere, NULL, script);
+        if (part)
+            program_start(&cell.program, &cell.place, BURN "step('ready')");
+        sampler_init(&cell.sampler, &machine.split);
+        (void)place_sample(&cell.place, &cell.sampler, elsewhere.child.pid);
+        sampler_begin(&cell.sampler);
+        program_step(&elsewhere, "done");
+        sampler_end(&cell.sampler, &usage);
+        assert_string_equal(usage.sides[0].source, part ? "cgroup" : "proc");
+        assert_int_equal(usage.sides[0].processes, 21 + part);
+        assert_int_equal(usage.sides[0].adds_up, !part);
+        if (part)
+            assert_non_null(strstr(usage.sides[0].note, "runs outside of it"));
+        else
+            assert_true(usage.sides[0].total_s >= 0.4);
+        machine_usage_free(&usage);
+        sampler_free(&cell.sampler);
+        program_end(&elsewhere);
+        if (part)
+            program_end(&cell.program);
+        assert_int_equal(place_close(&cell.place, &err), 0);
+    }
 }
 
 /* A proc of our own with one process, to see which of its files are opened when. */
@@ -477,8 +444,7 @@ int main(void)
         cmocka_unit_test(a_few_milliseconds_are_seen),
         cmocka_unit_test(odd_names_change_nothing),
         cmocka_unit_test(threads_that_run_elsewhere),
-        cmocka_unit_test(daemons_end_with_their_place),
-        cmocka_unit_test(groups_of_dead_runs_are_removed),
+        cmocka_unit_test(a_party_that_lives_elsewhere_counts_in_full),
         cmocka_unit_test(no_smaps_inside_a_window),
     };
 
