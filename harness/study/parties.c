@@ -11,6 +11,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "machine/child.h"
+#include "machine/sampler.h"
 #include "study/manifest.h"
 #include "study/request.h"
 #include "target/build.h"
@@ -306,6 +307,28 @@ static void say_database(const struct run *run)
     text_free(&text);
 }
 
+/* One that ran already is left on its CPUs; each cell will carry a mark for it, so it is said before. */
+static void say_where_it_runs(const struct run *run)
+{
+    const struct database *database = run->database;
+    struct sampler sampler;
+    struct machine_affinity affinity;
+    char *cpus;
+
+    if (run->options->database == NULL || database->pid == 0 || !run->parts.split.pinned)
+        return;
+    sampler_init(&sampler, &run->parts.split);
+    sampler_affinity(&sampler, place_sample(&run->database_place, &sampler, database->pid), &affinity);
+    sampler_free(&sampler);
+    if (affinity.wrong == 0)
+        return;
+    cpus = cpus_format(&run->parts.split.server);
+    log_line("database   it may run on the generator's CPUs, so that each cell gets the mark affinity; to pin it: "
+             "for p in %d $(pgrep -P %d); do taskset -cp %s $p; done",
+             (int)database->pid, (int)database->pid, cpus);
+    free(cpus);
+}
+
 int parties_open(struct run *run, struct err *err)
 {
     const struct study *study = &run->setup.study;
@@ -326,6 +349,7 @@ int parties_open(struct run *run, struct err *err)
     if (prepare_database(run, err) != 0)
         return -1;
     say_database(run);
+    say_where_it_runs(run);
     return 0;
 }
 

@@ -148,6 +148,11 @@ time.sleep(2)
 theirs = subprocess.Popen(command, cwd="/", user=owner.st_uid, group=owner.st_gid, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL)
 check_whole(study, process, "their database came back", 1)
+t.has(study.err(), "each cell gets the mark affinity; to pin it: ", "that it is not pinned is said before")
+cells = [d for d in study.details() if "kind" not in d]
+t.is_({d["cpu"]["postgres"]["source"] for d in cells}, {"proc"}, "what it costs is read where it lives")
+used = [d["csv"]["cpu_postgres_s"] for d in cells if d["test"] != "ping"]
+t.ok(used and min(used) > 0, "and is not zero", used)
 theirs.send_signal(signal.SIGINT)
 theirs.wait(60)
 subprocess.run([RESTBENCH, "db", "stop", "--state", THEIRS], check=False, capture_output=True)
