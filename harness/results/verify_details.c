@@ -92,8 +92,8 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
     if (errors == 0 && ok > 1000 && !json_is_number(details_at(line->json, "phase.rate")) &&
         !is_marked(line->json, MARK_ACCOUNTING) &&
         !identity_keeps_busy((double)line->connections, rate, mean_us / 1000,
-                             details_number(own, "latency_us.max") / 1000,
-                             details_number(line->json, "window.seconds")))
+                             details_number(own, "latency_us.max") / 1000, details_number(line->json, "window.seconds"),
+                             is_marked(line->json, MARK_GENERATOR_BOUND)))
         verify_fault(verify, file, number, "rate x mean latency is %.1f connections, there were %lld",
                      rate * mean_us / 1e6, (long long)line->connections);
     check_latencies(verify, file, number, load);

@@ -26,8 +26,9 @@ static double count_shared(const struct machine_usage *usage)
 }
 
 /* Identities that every generator's figures must keep. */
-static void check_identities(const struct study_phase *phase, const struct tool_result *tool, char *text, size_t size)
+static void check_identities(const struct study_phase *phase, const struct window *window, char *text, size_t size)
 {
+    const struct tool_result *tool = &window->tool;
     double busy = tool->requests_per_s * tool->mean_ms / 1000;
     double connections = (double)phase->connections;
 
@@ -36,7 +37,8 @@ static void check_identities(const struct study_phase *phase, const struct tool_
         (void)snprintf(text, size, "the latencies contradict each other: p50 %.3f, p99 %.3f, max %.3f ms", tool->p50_ms,
                        tool->p99_ms, tool->max_ms);
     else if (phase->rate_per_s == 0 && tool->errors == 0 &&
-             !identity_keeps_busy(connections, tool->requests_per_s, tool->mean_ms, tool->max_ms, tool->window_s))
+             !identity_keeps_busy(connections, tool->requests_per_s, tool->mean_ms, tool->max_ms, tool->window_s,
+                                  window->usage.generator_busy_pct >= JUDGE_GENERATOR_PCT))
         (void)snprintf(text, size, "rate x mean latency keeps %.1f connections busy, not %.0f", busy, connections);
 }
 
@@ -91,7 +93,7 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
     const struct side_usage *server = machine_usage_side(usage, "server");
     const struct tool_result *tool = &window->tool;
 
-    check_identities(phase, tool, contradiction, size);
+    check_identities(phase, window, contradiction, size);
     check_accounting(usage, contradiction, size);
     *evidence = (struct judge_evidence){
         .window_s = usage->window_s,

@@ -105,6 +105,21 @@ changed("seconds that lost answers", lambda c, m: c[3]["load"]["restbench"]["per
         "_details.jsonl:4: the seconds add up to")
 changed("a mean that is not possible", lambda c, m: latency(c, "mean", 99999.0),
         "_details.jsonl:4: rate x mean latency is")
+
+
+def bound(cells, mean):
+    cells[3]["marks"] = [{"name": "generator-bound", "value": 97.0, "threshold": 85.0, "text": "its CPUs 97 %"}]
+    latency(cells, "mean", mean)
+
+
+changed("a mean that is too long, even for a generator at its limit", lambda c, m: bound(c, 99999.0),
+        "_details.jsonl:4: rate x mean latency is")
+changed("a mean that is too short", lambda c, m: latency(c, "mean", 1.0), "_details.jsonl:4: rate x mean latency is")
+CELLS_BOUND, MACHINE_BOUND = copy.deepcopy(CELLS), copy.deepcopy(MACHINE)
+bound(CELLS_BOUND, 1.0)
+run_files.write(t.folder, CELLS_BOUND, MACHINE_BOUND)
+got = t.run("verify", path)
+t.hasnt(got.out, "rate x mean latency", "a generator at its limit leaves connections idle: no contradiction")
 changed("a cell that the details lack", lambda c, m: c.pop(3), "nothing for line 5 of the CSV")
 changed("a cell twice in the details", lambda c, m: c.append(c[3]), "_details.jsonl:25: a second object for line 5")
 changed("a cell that the CSV lacks", lambda c, m: c[3].update(round=9), "_details.jsonl:4: the CSV has no line")
