@@ -51,17 +51,19 @@ static void check_accounting(const struct machine_usage *usage, char *text, size
         (void)snprintf(text, size, "a CPU came or went in the window");
 }
 
+enum whose { SHARED, GENERATORS, ALL };
+
 /*
- * What the CPUs of a side worked and nobody of the measurement is charged for, in percent of those CPUs' time. The
- * kernel's own work for the network (softirq) belongs to the measurement: kernels differ in whether they charge a
- * process for it, so that all of it is taken off. What is left was done by strangers.
+ * What CPUs worked and nobody of the measurement is charged for, in percent of those CPUs' time. The kernel's own work
+ * for the network (softirq) belongs to the measurement: kernels differ in whether they charge a process for it, so that
+ * all of it is taken off. What is left was done by strangers.
  */
-static double strangers_pct(const struct machine_usage *usage, bool generator, double unattributed_s)
+static double strangers_pct(const struct machine_usage *usage, enum whose whose, double unattributed_s)
 {
     double capacity_s = 0;
 
     for (size_t i = 0; i < usage->cpu_count; i++) {
-        if ((usage->cpus[i].side[0] == 'g') != generator)
+        if (whose != ALL && (usage->cpus[i].side[0] == 'g') != (whose == GENERATORS))
             continue;
         unattributed_s -= usage->cpus[i].use.seconds[CPUSTAT_SOFTIRQ] + usage->cpus[i].use.seconds[CPUSTAT_IRQ];
         capacity_s += usage->window_s;
@@ -83,6 +85,18 @@ static double declared_pool(const struct life *life)
 static bool is_foreign(const struct listener_verdict *listener)
 {
     return !listener->ours || listener->foreign_sockets > 0 || listener->foreign_connections > 0;
+}
+
+static void add_strangers(const struct window *window, struct judge_evidence *evidence)
+{
+    const struct machine_usage *usage = &window->usage;
+    double generators_s = usage->unattributed_generator_s - window->conductor_cpu_s;
+
+    /* Where a party uses CPUs of the other side (a database that ran already is not pinned), only the sum is known. */
+    evidence->unpinned = window->affinity.wrong > 0;
+    evidence->others_pct = evidence->unpinned ? strangers_pct(usage, ALL, usage->unattributed_s + generators_s)
+                                              : strangers_pct(usage, SHARED, usage->unattributed_s);
+    evidence->others_generator_pct = evidence->unpinned ? NAN : strangers_pct(usage, GENERATORS, generators_s);
 }
 
 void gather_evidence(const struct life *life, const struct study_phase *phase, const struct window *window,
@@ -124,8 +138,6 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .wrong_threads = (double)window->affinity.wrong,
         .listener_foreign = window->has_listener && is_foreign(&window->listener),
         .listener_text = window->listener.foreign[0] != '\0' ? window->listener.foreign : NULL,
-        .others_pct = strangers_pct(usage, false, usage->unattributed_s),
-        .others_generator_pct = strangers_pct(usage, true, usage->unattributed_generator_s - window->conductor_cpu_s),
         .connections_max = window->has_samples ? known(window->samples.connections_max) : NAN,
         .pool = declared_pool(life),
         .drift_pct = drift_pct,
@@ -138,4 +150,5 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
                          ? known(life->at_start.unremovable)
                          : NAN,
     };
+    add_strangers(window, evidence);
 }

@@ -162,7 +162,10 @@ static void mark_others(json_t *marks, const struct judge_evidence *evidence)
     if (!mark_exceeded(MARK_OTHERS, value))
         return;
     (void)snprintf(text, sizeof text, "programs that take no part in the measurement used %.0f %% of the CPUs of %s",
-                   value, generator ? "the load generator" : "server and database");
+                   value,
+                   evidence->unpinned ? "the measurement"
+                   : generator        ? "the load generator"
+                                      : "server and database");
     add_mark(marks, MARK_OTHERS, value, text);
 }
 

@@ -47,6 +47,7 @@ struct judge_evidence {
     double wrong_threads; /* on CPUs of another side */
     bool listener_foreign;
     const char *listener_text;   /* who; NULL: not known */
+    bool unpinned;               /* a party may use the other side's CPUs: others_pct is of all CPUs */
     double others_pct;           /* of the CPUs of server and database, used by nobody who takes part */
     double others_generator_pct; /* of the generator's */
     double connections_max;      /* of the server to the database */
