@@ -106,6 +106,7 @@ void conclude_write(const struct record *record, struct text *can, struct text *
 {
     double resolution = conclude_resolution_pct(record);
     uint32_t phase = conclude_phase(record);
+    unsigned bound = record->cells.mark_counts[MARK_GENERATOR_BOUND];
     uint32_t most = 0;
 
     for (uint32_t test = 0; test < record->cells.tests.count; test++) {
@@ -129,7 +130,7 @@ void conclude_write(const struct record *record, struct text *can, struct text *
     else
         text_addf(cannot, "%u rounds: differences below about %.0f %% cannot be told apart here.",
                   record->cells.round_count, fmax(1, ceil(resolution)));
-    if (record->cells.mark_counts[MARK_GENERATOR_BOUND] > 0)
-        text_addf(cannot, " In %u cells the load generator was the limit: they say nothing about the server.",
-                  record->cells.mark_counts[MARK_GENERATOR_BOUND]);
+    if (bound > 0)
+        text_addf(cannot, " In %u cell%s the load generator was the limit: %s nothing about the server.", bound,
+                  bound == 1 ? "" : "s", bound == 1 ? "it says" : "they say");
 }
