@@ -320,7 +320,7 @@ static void say_plan(struct run *run, size_t done, double remaining_s)
 static void start_progress(struct run *run)
 {
     const struct plan *plan = &run->setup.plan;
-    double remaining_s = 0;
+    double remaining_s = run_ceiling_seconds(&run->setup, run->options);
     size_t done = 0;
     size_t total = 0;
 
@@ -414,7 +414,7 @@ int run_study(const struct run_options *options, struct run_outcome *outcome, st
     if (setup_load(options, &run.setup, err) != 0)
         return -1;
     if (options->dry_run) {
-        result = setup_print(&run.setup, err);
+        result = setup_print(&run.setup, run_ceiling_seconds(&run.setup, options), err);
         setup_free(&run.setup);
         return result;
     }

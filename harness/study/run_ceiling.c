@@ -12,16 +12,16 @@
 #include "study/parties.h"
 #include "study/progress.h"
 
-static bool is_wanted(const struct run *run)
+double run_ceiling_seconds(const struct setup *setup, const struct run_options *options)
 {
-    const struct study *study = &run->setup.study;
-    bool uses_database = false;
+    const struct study *study = &setup->study;
+    bool wanted = options->ceiling != NULL ? strcmp(options->ceiling, "yes") == 0 : study->ceiling;
+    double seconds = 0;
 
-    for (size_t i = 0; i < study->test_count; i++)
-        uses_database = uses_database || (run->setup.tests[i] && study->tests[i].uses_database);
-    if (!study->has_database || !uses_database)
-        return false;
-    return run->options->ceiling != NULL ? strcmp(run->options->ceiling, "yes") == 0 : study->ceiling;
+    for (size_t i = 0; wanted && study->has_database && i < study->test_count; i++)
+        if (setup->tests[i] && study->tests[i].uses_database)
+            seconds += study->warmup_seconds + study->phases[0].seconds;
+    return seconds;
 }
 
 static int measure(struct run *run, const char *path, struct err *err)
@@ -58,7 +58,7 @@ int run_ceiling(struct run *run, struct err *err)
     char *path;
     int result = 0;
 
-    if (!is_wanted(run))
+    if (run_ceiling_seconds(&run->setup, run->options) <= 0)
         return 0;
     path = record_beside(run->store.csv_path, "_ceiling.json");
     if (!fsx_exists(path) && measure(run, path, &cause) != 0) {

@@ -4,6 +4,9 @@
 
 #include "study/run_state.h"
 
+/* How long it will take; 0: it is not wanted. */
+double run_ceiling_seconds(const struct setup *setup, const struct run_options *options);
+
 /*
  * When the study ("ceiling": true) or --ceiling asks for it and a chosen test uses the database; nothing when the file
  * is there already (a resumed run). That it cannot be measured is said and noted: the run's own figures do not depend

@@ -320,7 +320,7 @@ static int place_text(const struct setup *setup, struct text *text, struct err *
     return result;
 }
 
-int setup_print(const struct setup *setup, struct err *err)
+int setup_print(const struct setup *setup, double afterwards_s, struct err *err)
 {
     const struct plan *plan = &setup->plan;
     size_t skipped = 0;
@@ -343,7 +343,8 @@ int setup_print(const struct setup *setup, struct err *err)
                    setup->study.tests[cell->test].name, setup->study.phases[cell->phase].name);
     }
     progress_format_eta(plan_seconds(&setup->study, plan) * (double)(setup->rows.count - skipped) /
-                            (double)setup->rows.count,
+                                (double)setup->rows.count +
+                            afterwards_s,
                         eta, sizeof eta);
     printf("plan       %zu cells, about %s; %s\n", plan->count / setup->rows.count * (setup->rows.count - skipped), eta,
            text_string(&cpus));

@@ -27,8 +27,8 @@ struct setup {
 int setup_load(const struct run_options *options, struct setup *setup, struct err *err);
 void setup_free(struct setup *setup);
 
-/* Every cell in order and how long it takes, to stdout (--dry-run). */
-int setup_print(const struct setup *setup, struct err *err);
+/* Every cell in order and how long all takes, with what comes after the cells, to stdout (--dry-run). */
+int setup_print(const struct setup *setup, double afterwards_s, struct err *err);
 
 /* "no-auth" or "jwt". */
 const char *setup_mode(const struct setup *setup);

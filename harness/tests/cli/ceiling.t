@@ -49,6 +49,13 @@ def markdown(study, path):
         return file.read()
 
 
+def planned_s(*arguments):
+    got = t.run("run", os.path.join(ROOT, "config", "study.json"), "--dry-run", *arguments)
+    hours, minutes, seconds = re.search(r"about (?:(\d+):)?(\d+):(\d+)", got.out.splitlines()[-1]).groups()
+    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+t.is_(planned_s("--ceiling", "yes") - planned_s("--ceiling", "no"), 3 * (5 + 15), "the plan has its time")
 os.chmod(t.folder, 0o755)
 study = make("whole", ceiling=True)
 got = t.run(*study.arguments())
