@@ -106,6 +106,7 @@ void conclude_write(const struct record *record, struct text *can, struct text *
 {
     double resolution = conclude_resolution_pct(record);
     uint32_t phase = conclude_phase(record);
+    const json_t *run = json_object_get(record->machine.doc.root, "run");
     unsigned bound = record->cells.mark_counts[MARK_GENERATOR_BOUND];
     uint32_t most = 0;
 
@@ -133,4 +134,6 @@ void conclude_write(const struct record *record, struct text *can, struct text *
     if (bound > 0)
         text_addf(cannot, " In %u cell%s the load generator was the limit: %s nothing about the server.", bound,
                   bound == 1 ? "" : "s", bound == 1 ? "it says" : "they say");
+    if (json_is_false(json_object_get(json_object_get(run, "cpus"), "pinned")))
+        text_add(cannot, " The run was not pinned: the load generator took CPU time from the servers.");
 }

@@ -26,9 +26,9 @@ static double count_shared(const struct machine_usage *usage)
 }
 
 /* Identities that every generator's figures must keep. */
-static void check_identities(const struct study_phase *phase, const struct window *window, char *text, size_t size)
+static void check_identities(const struct study_phase *phase, const struct tool_result *tool, bool generator_bound,
+                             char *text, size_t size)
 {
-    const struct tool_result *tool = &window->tool;
     double busy = tool->requests_per_s * tool->mean_ms / 1000;
     double connections = (double)phase->connections;
 
@@ -38,7 +38,7 @@ static void check_identities(const struct study_phase *phase, const struct windo
                        tool->p99_ms, tool->max_ms);
     else if (phase->rate_per_s == 0 && tool->errors == 0 &&
              !identity_keeps_busy(connections, tool->requests_per_s, tool->mean_ms, tool->max_ms, tool->window_s,
-                                  window->usage.generator_busy_pct >= JUDGE_GENERATOR_PCT))
+                                  generator_bound))
         (void)snprintf(text, size, "rate x mean latency keeps %.1f connections busy, not %.0f", busy, connections);
 }
 
@@ -93,10 +93,10 @@ static void add_strangers(const struct window *window, struct judge_evidence *ev
     double generators_s = usage->unattributed_generator_s - window->conductor_cpu_s;
 
     /* Where a party uses CPUs of the other side (a database that ran already is not pinned), only the sum is known. */
-    evidence->unpinned = window->affinity.wrong > 0;
-    evidence->others_pct = evidence->unpinned ? strangers_pct(usage, ALL, usage->unattributed_s + generators_s)
-                                              : strangers_pct(usage, SHARED, usage->unattributed_s);
-    evidence->others_generator_pct = evidence->unpinned ? NAN : strangers_pct(usage, GENERATORS, generators_s);
+    evidence->roams = window->affinity.wrong > 0;
+    evidence->others_pct = evidence->roams ? strangers_pct(usage, ALL, usage->unattributed_s + generators_s)
+                                           : strangers_pct(usage, SHARED, usage->unattributed_s);
+    evidence->others_generator_pct = evidence->roams ? NAN : strangers_pct(usage, GENERATORS, generators_s);
 }
 
 void gather_evidence(const struct life *life, const struct study_phase *phase, const struct window *window,
@@ -107,8 +107,6 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
     const struct side_usage *server = machine_usage_side(usage, "server");
     const struct tool_result *tool = &window->tool;
 
-    check_identities(phase, window, contradiction, size);
-    check_accounting(usage, contradiction, size);
     *evidence = (struct judge_evidence){
         .window_s = usage->window_s,
         .generator_pct = usage->generator_busy_pct,
@@ -117,6 +115,7 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .database_cpu_s = total_of(machine_usage_side(usage, "postgres")),
         .generator_cpu_s = total_of(machine_usage_side(usage, "generator")),
         .shared_cpus = count_shared(usage),
+        .all_share = !life->run->parts.split.pinned,
         .uses_database = life->run->setup.study.tests[life->test].uses_database,
         .single_threaded = life->row->recipe->single_threaded,
         .processes = (double)life->row->variant->processes,
@@ -133,8 +132,6 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
         .steal_pct_max = usage->disturbance.steal_pct_max,
         .cpu_difference_s = server != NULL ? server->difference_s : NAN,
         .cpu_resolution_s = server != NULL ? server->resolution_s : NAN,
-        .accounting_broken = contradiction[0] != '\0',
-        .accounting_text = contradiction[0] != '\0' ? contradiction : NULL,
         .wrong_threads = (double)window->affinity.wrong,
         .listener_foreign = window->has_listener && is_foreign(&window->listener),
         .listener_text = window->listener.foreign[0] != '\0' ? window->listener.foreign : NULL,
@@ -151,4 +148,8 @@ void gather_evidence(const struct life *life, const struct study_phase *phase, c
                          : NAN,
     };
     add_strangers(window, evidence);
+    check_identities(phase, tool, judge_generator_bound(evidence), contradiction, size);
+    check_accounting(usage, contradiction, size);
+    evidence->accounting_broken = contradiction[0] != '\0';
+    evidence->accounting_text = evidence->accounting_broken ? contradiction : NULL;
 }

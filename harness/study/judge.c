@@ -20,6 +20,13 @@ static bool is_single_thread_full(const struct judge_evidence *evidence)
     return evidence->single_threaded && pct(evidence->server_cpu_s, evidence->window_s * cpus) >= JUDGE_BUSY_PCT;
 }
 
+bool judge_generator_bound(const struct judge_evidence *evidence)
+{
+    return evidence->generator_pct >= JUDGE_GENERATOR_PCT ||
+           (evidence->all_share && evidence->shared_pct >= JUDGE_BUSY_PCT &&
+            evidence->generator_cpu_s > fmax(evidence->server_cpu_s, evidence->database_cpu_s));
+}
+
 static enum judge_limit decide(const struct judge_evidence *evidence, const struct judge_verdict *verdict)
 {
     bool database_larger = evidence->uses_database && evidence->database_cpu_s > evidence->server_cpu_s;
@@ -27,7 +34,7 @@ static enum judge_limit decide(const struct judge_evidence *evidence, const stru
     bool strangers = evidence->others_pct > fmax(verdict->server_pct, verdict->database_pct);
     bool busy = verdict->shared_pct >= JUDGE_BUSY_PCT && !strangers;
 
-    if (verdict->generator_pct >= JUDGE_GENERATOR_PCT)
+    if (judge_generator_bound(evidence))
         return LIMIT_GENERATOR;
     if (evidence->uses_database && (verdict->wait_pct >= JUDGE_WAIT_PCT || (busy && database_larger)))
         return LIMIT_DATABASE;
@@ -153,6 +160,14 @@ static bool sources_disagree(const struct judge_evidence *evidence)
     return fabs(evidence->cpu_difference_s) > fmax(allowed_s, 0.1);
 }
 
+static void mark_generator_bound(json_t *marks, double generator_pct)
+{
+    if (mark_exceeded(MARK_GENERATOR_BOUND, generator_pct))
+        add_mark(marks, MARK_GENERATOR_BOUND, generator_pct, NULL);
+    else
+        add_mark(marks, MARK_GENERATOR_BOUND, NAN, "of the CPUs that all share, the load generator used the most");
+}
+
 static void mark_others(json_t *marks, const struct judge_evidence *evidence)
 {
     bool generator = evidence->others_generator_pct > evidence->others_pct || isnan(evidence->others_pct);
@@ -163,9 +178,9 @@ static void mark_others(json_t *marks, const struct judge_evidence *evidence)
         return;
     (void)snprintf(text, sizeof text, "programs that take no part in the measurement used %.0f %% of the CPUs of %s",
                    value,
-                   evidence->unpinned ? "the measurement"
-                   : generator        ? "the load generator"
-                                      : "server and database");
+                   evidence->roams ? "the measurement"
+                   : generator     ? "the load generator"
+                                   : "server and database");
     add_mark(marks, MARK_OTHERS, value, text);
 }
 
@@ -186,7 +201,7 @@ json_t *judge_marks(const struct judge_evidence *evidence, const struct judge_ve
     double all = evidence->responses_2xx + evidence->errors;
 
     if (verdict->limit == LIMIT_GENERATOR)
-        mark_beyond(marks, MARK_GENERATOR_BOUND, verdict->generator_pct);
+        mark_generator_bound(marks, verdict->generator_pct);
     mark_beyond(marks, MARK_STEAL, evidence->steal_pct_max);
     mark_beyond(marks, MARK_DRIFT, fabs(evidence->drift_pct));
     mark_beyond(marks, MARK_ERRORS, pct(evidence->errors, all));

@@ -24,6 +24,7 @@ struct judge_evidence {
     double database_cpu_s; /* NaN: another machine, or none */
     double generator_cpu_s;
     double shared_cpus; /* how many */
+    bool all_share;     /* an unpinned run: the generator's CPUs are those of server and database */
     bool uses_database;
     bool single_threaded; /* each of the server's processes can use one CPU at most */
     double processes;
@@ -47,7 +48,7 @@ struct judge_evidence {
     double wrong_threads; /* on CPUs of another side */
     bool listener_foreign;
     const char *listener_text;   /* who; NULL: not known */
-    bool unpinned;               /* a party may use the other side's CPUs: others_pct is of all CPUs */
+    bool roams;                  /* a party may use the other side's CPUs: others_pct is of all CPUs */
     double others_pct;           /* of the CPUs of server and database, used by nobody who takes part */
     double others_generator_pct; /* of the generator's */
     double connections_max;      /* of the server to the database */
@@ -73,6 +74,9 @@ struct judge_verdict {
     char text[160];      /* "server (98 %)" */
 };
 
+/* Whether the generator was the limit: its own CPUs were full, or it took more than any other of those that all share.
+ */
+bool judge_generator_bound(const struct judge_evidence *evidence);
 void judge_verdict(const struct judge_evidence *evidence, struct judge_verdict *verdict);
 const char *judge_limit_name(enum judge_limit limit);
 json_t *judge_verdict_to_json(const struct judge_verdict *verdict);

@@ -67,6 +67,7 @@ function drawHead() {
   if (machine.cpu_model) facts.push(`${machine.cpu_model}, ${machine.cpus ?? "?"} CPUs`);
   if (machine.kernel) facts.push(`kernel ${machine.kernel}`);
   if (database.version) facts.push(`PostgreSQL ${database.version}`);
+  if (run.run && run.run.cpus && run.run.cpus.pinned) facts.push(`server and database on CPU ${run.run.cpus.server}, load generator on CPU ${run.run.cpus.generator}`);
   if (run.run && run.run.tool) facts.push(`load by ${run.run.tool}`);
   byId("name").textContent = (run.study && run.study.title ? `${run.study.title}: ` : "") + run.name;
   byId("facts").textContent = facts.join(" · ");

@@ -75,6 +75,7 @@ with browser.Browser() as page:
     t.has(page.evaluate("document.getElementById('counts').textContent"), "1 planned and not measured", "and what is missing")
     t.has(page.evaluate("document.getElementById('missing').textContent"), "PHP <i>8</i>: needs <php>", "with the reason")
     t.has(page.evaluate("document.getElementById('facts').textContent"), "</script><script>alert(4)", "the machine is named")
+    t.has(page.evaluate("document.getElementById('facts').textContent"), "load generator on CPU 1", "and who ran where")
     t.ok(page.evaluate("document.querySelector('#table-limits td.limit-server') !== null"), "what limited each row is shown")
     t.ok(fits(page), "nothing is wider than the window")
     t.is_(page.evaluate("document.querySelectorAll('#raw code')[1].textContent"), "restbench run --servers 'a|b'\\''s'",

@@ -171,6 +171,25 @@ static void each_mark_alone(void **state)
     check_mark(&evidence, "pool");
 }
 
+static void who_takes_most_of_the_cpus_that_all_share(void **state)
+{
+    struct judge_evidence evidence = quiet();
+
+    (void)state;
+    evidence.shared_pct = 95;
+    evidence.generator_cpu_s = evidence.server_cpu_s + 0.1;
+    assert_int_equal(limit_of(&evidence), LIMIT_SERVER);
+    evidence.all_share = true;
+    assert_int_equal(limit_of(&evidence), LIMIT_GENERATOR);
+    check_mark(&evidence, "generator-bound");
+    evidence.all_share = true;
+    evidence.shared_pct = 95;
+    evidence.generator_cpu_s = evidence.server_cpu_s - 0.1;
+    assert_int_equal(limit_of(&evidence), LIMIT_SERVER);
+    evidence.shared_pct = 80;
+    assert_int_equal(limit_of(&evidence), LIMIT_LATENCY);
+}
+
 static void slope_of_a_line(void **state)
 {
     static const double rising[5] = {90, 95, 100, 105, 110};
@@ -183,8 +202,11 @@ static void slope_of_a_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_the_rules),  cmocka_unit_test(a_single_thread_with_its_cpu_full),
-        cmocka_unit_test(unknown_decides_nothing), cmocka_unit_test(each_mark_alone),
+        cmocka_unit_test(the_order_of_the_rules),
+        cmocka_unit_test(a_single_thread_with_its_cpu_full),
+        cmocka_unit_test(unknown_decides_nothing),
+        cmocka_unit_test(each_mark_alone),
+        cmocka_unit_test(who_takes_most_of_the_cpus_that_all_share),
         cmocka_unit_test(slope_of_a_line),
     };
 
