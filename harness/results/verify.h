@@ -7,13 +7,15 @@
  *     verify_free(&verify);
  *
  * Of the CSV: columns, ranges, sums, order of time, one line a cell, the rate against its answers. Of the details:
- * p50 <= p99 <= max, identities of the generator, the same figures as the CSV. Of machine.json: the hash of the
+ * p50 <= p99 <= max, identities of the generator, the same figures as the CSV, the marks that the evidence asks for. Of
+ * machine.json: the hash of the
  * configuration, and that a complete run holds every cell. Calibration files, by their name, have their own form. What
  * a lone CSV cannot show is not asked of it.
  */
 #ifndef RESULTS_VERIFY_H
 #define RESULTS_VERIFY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@
 #include "base/text.h"
 #include "results/csv.h"
 #include "results/intern.h"
+#include "results/marks.h"
 
 #define VERIFY_SHOWN 200 /* more faults are counted, not printed */
 
@@ -52,6 +55,8 @@ void verify_free(struct verify *verify);
 int verify_csv(const char *csv, struct verify *verify, struct err *err);
 int verify_calibration(const char *path, struct verify *verify, struct err *err);
 int verify_details(const char *path, struct verify *verify, struct err *err);
+void verify_marks(struct verify *verify, const char *file, uint64_t number, const json_t *cell);
+bool verify_is_marked(const json_t *cell, enum mark_id id);
 void verify_machine(const char *path, const char *csv, struct verify *verify);
 /* One string for a cell, the caller's. */
 char *verify_key(const char *server, int64_t round, const char *test, int64_t connections);

@@ -48,21 +48,6 @@ static void check_latencies(struct verify *verify, const char *file, uint64_t nu
                      details_number(load, "restbench.ok"));
 }
 
-/* A cell that says itself that its figures do not add up contradicts nothing. */
-static bool is_marked(const json_t *cell, enum mark_id id)
-{
-    bool marked = false;
-    size_t i;
-    json_t *mark;
-
-    json_array_foreach (json_object_get(cell, "marks"), i, mark) {
-        const char *name = json_get_string(mark, "name");
-
-        marked = marked || (name != NULL && mark_find(name) == id);
-    }
-    return marked;
-}
-
 static void check_load(struct verify *verify, const char *file, uint64_t number, const struct details_line *line)
 {
     const json_t *load = json_object_get(line->json, "load");
@@ -90,10 +75,11 @@ static void check_load(struct verify *verify, const char *file, uint64_t number,
     if (i > 0 && per_second != ok)
         verify_fault(verify, file, number, "the seconds add up to %.0f answers, ok is %.0f", per_second, ok);
     if (errors == 0 && ok > 1000 && !json_is_number(details_at(line->json, "phase.rate")) &&
-        !is_marked(line->json, MARK_ACCOUNTING) &&
+        /* A cell that says itself that its figures do not add up contradicts nothing. */
+        !verify_is_marked(line->json, MARK_ACCOUNTING) &&
         !identity_keeps_busy((double)line->connections, rate, mean_us / 1000,
                              details_number(own, "latency_us.max") / 1000, details_number(line->json, "window.seconds"),
-                             is_marked(line->json, MARK_GENERATOR_BOUND)))
+                             verify_is_marked(line->json, MARK_GENERATOR_BOUND)))
         verify_fault(verify, file, number, "rate x mean latency is %.1f connections, there were %lld",
                      rate * mean_us / 1e6, (long long)line->connections);
     check_latencies(verify, file, number, load);
@@ -142,6 +128,7 @@ static void check_cell(struct verify *verify, const char *file, uint64_t number,
         verify_fault(verify, file, number, "requests_per_s is %.2f; %.0f answers in %.3f s are %.2f", rate, ok, window,
                      ok / window);
     check_load(verify, file, number, line);
+    verify_marks(verify, file, number, line->json);
 }
 
 static void check_reconciliation(struct verify *verify, const char *file, uint64_t number,

@@ -120,6 +120,18 @@ bound(CELLS_BOUND, 1.0)
 run_files.write(t.folder, CELLS_BOUND, MACHINE_BOUND)
 got = t.run("verify", path)
 t.hasnt(got.out, "rate x mean latency", "a generator at its limit leaves connections idle: no contradiction")
+for path_, value, mark in (("verdict.generator_pct", 97.0, "generator-bound"), ("disturbance.steal_pct_max", 9.0, "steal"),
+                           ("affinity.wrong", 2, "affinity"), ("load.restbench.errors.mismatch", 3, "mismatch"),
+                           ("listener.foreign_connections", 1, "listener"), ("listener.ours", False, "listener"),
+                           ("cpu.postgres.adds_up", False, "accounting")):
+    def disturbed(cells, machine, names=path_.split("."), value=value):
+        place = cells[3]
+        for name in names[:-1]:
+            place = place.setdefault(name, {})
+        place[names[-1]] = value
+
+    changed(f"a mark that was taken off although {path_} is {value}", disturbed,
+            f"_details.jsonl:4: the mark {mark} is missing: ")
 changed("a cell that the details lack", lambda c, m: c.pop(3), "nothing for line 5 of the CSV")
 changed("a cell twice in the details", lambda c, m: c.append(c[3]), "_details.jsonl:25: a second object for line 5")
 changed("a cell that the CSV lacks", lambda c, m: c[3].update(round=9), "_details.jsonl:4: the CSV has no line")
