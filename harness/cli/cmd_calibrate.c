@@ -48,7 +48,7 @@ static void say_use(const struct machine_usage *usage)
         struct text line = {0};
 
         text_addf(&line, "CPU %d", usage->cpus[i].cpu);
-        add_pct(&line, "busy", use->total_s > 0 ? 100 * use->busy_s / use->total_s : NAN);
+        add_pct(&line, "busy", cpustat_busy_pct(use, usage->window_s));
         add_pct(&line, "steal", cpustat_pct(use, CPUSTAT_STEAL));
         log_line("%s", text_string(&line));
         text_free(&line);

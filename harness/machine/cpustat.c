@@ -94,9 +94,20 @@ void cpustat_between(const struct cpustat_cpu *before, const struct cpustat_cpu 
         if (missing)
             continue;
         use->total_s += use->seconds[kind];
-        if (kind != CPUSTAT_IDLE && kind != CPUSTAT_IOWAIT && kind != CPUSTAT_STEAL)
+        if (kind == CPUSTAT_IDLE || kind == CPUSTAT_IOWAIT || kind == CPUSTAT_STEAL)
+            use->idle_s += use->seconds[kind];
+        else
             use->busy_s += use->seconds[kind];
     }
+}
+
+double cpustat_busy_pct(const struct cpustat_use *use, double window_s)
+{
+    double busy_pct = 100 * (window_s - use->idle_s) / window_s;
+
+    if (!(use->total_s > 0 && window_s > 0))
+        return NAN;
+    return busy_pct > 0 ? busy_pct : 0;
 }
 
 double cpustat_pct(const struct cpustat_use *use, enum cpustat_kind kind)

@@ -43,12 +43,19 @@ const struct cpustat_cpu *cpustat_find(const struct cpustat *stat, int cpu);
 struct cpustat_use {
     int cpu;
     double seconds[CPUSTAT_KINDS];
-    double busy_s;  /* all but idle, waiting for disks, and steal */
+    double busy_s;  /* all but idle, waiting for disks, and steal, as far as ticks saw it */
     double total_s; /* all of it: the window as this CPU's counters saw it */
+    double idle_s;  /* idle, waiting for disks, and steal */
 };
 
 /* NULL for a CPU that was not there: everything NAN. */
 void cpustat_between(const struct cpustat_cpu *before, const struct cpustat_cpu *after, struct cpustat_use *use);
+/*
+ * How busy a CPU was in a window, in percent. The kernel charges work to whoever runs at its ticks, which between many
+ * short sleeps is half or twice the truth; idle time it measures exactly while a CPU's tick rests. So what was not
+ * idle was busy. NAN when nothing was counted.
+ */
+double cpustat_busy_pct(const struct cpustat_use *use, double window_s);
 /* 100 * part / total, NAN when unknown. */
 double cpustat_pct(const struct cpustat_use *use, enum cpustat_kind kind);
 

@@ -135,7 +135,7 @@ static void use_side(const struct sampler *sampler, const struct sampler_reading
                        -usage->difference_s);
 }
 
-/* Busy time of the CPUs of a set; NAN when one is unknown. */
+/* Busy time of the CPUs of a set, by their ticks; NAN when one is unknown. */
 static double busy_of(const struct machine_usage *usage, const struct cpus *cpus)
 {
     double sum = 0;
@@ -144,6 +144,17 @@ static double busy_of(const struct machine_usage *usage, const struct cpus *cpus
         if (cpus_has(cpus, usage->cpus[i].cpu))
             sum += usage->cpus[i].use.busy_s;
     return sum;
+}
+
+/* Of the CPUs of a set, their mean; NAN when one is unknown. */
+static double busy_pct_of(const struct machine_usage *usage, const struct cpus *cpus)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < usage->cpu_count; i++)
+        if (cpus_has(cpus, usage->cpus[i].cpu))
+            sum += cpustat_busy_pct(&usage->cpus[i].use, usage->window_s);
+    return sum / cpus_count(cpus);
 }
 
 static double charged(const struct sampler *sampler, const struct machine_usage *usage, bool generator)
@@ -187,11 +198,10 @@ static void use_cpus(const struct sampler *sampler, const struct sampler_reading
 static void sum_up(const struct sampler *sampler, struct machine_usage *usage)
 {
     const struct cpus_split *split = &sampler->split;
-    double shared_busy_s = busy_of(usage, &split->server);
     const double window_s = usage->window_s;
 
-    usage->shared_busy_pct = 100 * shared_busy_s / (window_s * cpus_count(&split->server));
-    usage->unattributed_s = shared_busy_s - charged(sampler, usage, false);
+    usage->shared_busy_pct = busy_pct_of(usage, &split->server);
+    usage->unattributed_s = busy_of(usage, &split->server) - charged(sampler, usage, false);
     usage->unattributed_generator_s = busy_of(usage, &split->generator) - charged(sampler, usage, true);
     usage->generator_busy_pct = NAN;
     usage->disturbance.involuntary_switches = NAN;

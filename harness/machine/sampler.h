@@ -85,7 +85,7 @@ struct machine_usage {
     size_t cpu_count;
     double shared_busy_pct;    /* how busy the server's and database's CPUs were, whoever used them */
     double generator_busy_pct; /* how busy the generator kept its CPUs: its own time */
-    double unattributed_s;     /* worked by the shared CPUs and charged to no side on them */
+    double unattributed_s;     /* worked by the shared CPUs, as far as ticks saw it, and charged to no side on them */
     double unattributed_generator_s;
     struct disturbance disturbance; /* the probes are NAN: the conductor's */
     bool cpus_changed;              /* a CPU of ours came or went in the window */

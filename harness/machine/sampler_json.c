@@ -21,14 +21,15 @@ static json_t *side_to_json(const struct side_usage *side)
     return object;
 }
 
-static json_t *cpu_to_json(const struct cpu_usage *cpu)
+/* busy_pct comes from the idle time, the kinds of work from ticks: they need not add up. */
+static json_t *cpu_to_json(const struct cpu_usage *cpu, double window_s)
 {
     const struct cpustat_use *use = &cpu->use;
     json_t *object = json_object();
 
     json_put(object, "cpu", json_integer(cpu->cpu));
     json_put(object, "side", json_string(cpu->side));
-    json_put(object, "busy_pct", json_number(use->total_s > 0 ? 100 * use->busy_s / use->total_s : use->total_s, 2));
+    json_put(object, "busy_pct", json_number(cpustat_busy_pct(use, window_s), 2));
     json_put(object, "user_pct", json_number(cpustat_pct(use, CPUSTAT_USER) + cpustat_pct(use, CPUSTAT_NICE), 2));
     json_put(object, "kernel_pct", json_number(cpustat_pct(use, CPUSTAT_SYSTEM), 2));
     json_put(object, "softirq_pct", json_number(cpustat_pct(use, CPUSTAT_SOFTIRQ), 2));
@@ -46,7 +47,7 @@ json_t *machine_usage_to_json(const struct machine_usage *usage)
     for (size_t i = 0; i < usage->side_count; i++)
         json_put(object, usage->sides[i].name, side_to_json(&usage->sides[i]));
     for (size_t i = 0; i < usage->cpu_count; i++)
-        (void)json_array_append_new(cpus, cpu_to_json(&usage->cpus[i]));
+        (void)json_array_append_new(cpus, cpu_to_json(&usage->cpus[i], usage->window_s));
     json_put(object, "cpus", cpus);
     json_put(object, "window_s", json_number(usage->window_s, 6));
     json_put(object, "unattributed_s", json_number(usage->unattributed_s, 3));

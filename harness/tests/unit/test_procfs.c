@@ -158,6 +158,11 @@ static void cpus_with_gaps(void **state)
     assert_float_equal(use.total_s, 0.20, 1e-6);
     assert_float_equal(cpustat_pct(&use, CPUSTAT_USER), 50, 1e-6);
     assert_true(isnan(cpustat_pct(&use, CPUSTAT_STEAL)));
+    /* Busy is what was not idle, whatever the ticks saw; nothing counted is nothing known. */
+    assert_float_equal(cpustat_busy_pct(&use, 0.20), 55, 1e-6);
+    assert_float_equal(cpustat_busy_pct(&use, 0.30), 70, 1e-6);
+    assert_float_equal(cpustat_busy_pct(&use, 0.08), 0, 1e-6);
+    assert_true(isnan(cpustat_busy_pct(&(struct cpustat_use){0}, 1)));
     /* user ran backwards: unknown, not 1.8e17. */
     cpustat_between(cpustat_find(&before, 3), cpustat_find(&after, 3), &use);
     assert_true(isnan(use.busy_s));

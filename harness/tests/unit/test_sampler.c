@@ -264,6 +264,27 @@ static void a_few_milliseconds_are_seen(void **state)
     close_cell(&cell);
 }
 
+/* Ticks see a tenth less of it, or more, but what was not idle was busy. */
+static void work_between_two_ticks_keeps_a_cpu_busy(void **state)
+{
+    struct cell cell;
+    struct machine_usage usage;
+    double busy_s;
+
+    (void)state;
+    open_cell(&cell, BURN "step('ready')\n"
+                          "for i in range(2000): burn(0.0005); time.sleep(0.0005)\n"
+                          "step('done')");
+    sampler_begin(&cell.sampler);
+    program_step(&cell.program, "done");
+    sampler_end(&cell.sampler, &usage);
+    busy_s = usage.shared_busy_pct / 100 * usage.window_s * cpus_count(&machine.split.server);
+    assert_true(usage.sides[0].total_s >= 1);
+    assert_true(busy_s >= usage.sides[0].total_s - 0.03);
+    machine_usage_free(&usage);
+    close_cell(&cell);
+}
+
 static void odd_names_change_nothing(void **state)
 {
     static const char *const names[] = {
@@ -442,6 +463,7 @@ int main(void)
         cmocka_unit_test(orphans_are_counted_by_the_group),
         cmocka_unit_test(waited_children_count_for_their_window_only),
         cmocka_unit_test(a_few_milliseconds_are_seen),
+        cmocka_unit_test(work_between_two_ticks_keeps_a_cpu_busy),
         cmocka_unit_test(odd_names_change_nothing),
         cmocka_unit_test(threads_that_run_elsewhere),
         cmocka_unit_test(a_party_that_lives_elsewhere_counts_in_full),
