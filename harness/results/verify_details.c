@@ -8,6 +8,8 @@
 #include "results/identity.h"
 #include "results/marks.h"
 
+#define LATE_S 0.15 /* of a tool after its window's planned end */
+
 static double sum_of_errors(const json_t *errors)
 {
     double sum = 0;
@@ -107,6 +109,18 @@ static void check_against_csv(struct verify *verify, const char *file, uint64_t 
                      json_get_string(details, "utc"), cell->utc, (unsigned long long)cell->number);
 }
 
+/* restbench keeps the planned window; other tools end a little later. */
+static void check_window(struct verify *verify, const char *file, uint64_t number, const json_t *cell)
+{
+    const char *tool = json_get_string(json_object_get(cell, "tool"), "name");
+    double window_s = details_number(cell, "window.seconds");
+    double planned_s = details_number(cell, "phase.seconds");
+    double slack_s = 0.02 * planned_s + (tool != NULL && strcmp(tool, "restbench") != 0 ? LATE_S : 0);
+
+    if (fabs(window_s - planned_s) > slack_s && !json_is_false(details_at(cell, "load.restbench.complete")))
+        verify_fault(verify, file, number, "the window is %.3f s, its phase %.3f s", window_s, planned_s);
+}
+
 static void check_cell(struct verify *verify, const char *file, uint64_t number, const struct details_line *line)
 {
     struct verify_cell *cell = verify_find(verify, line->title, line->round, line->test, line->connections);
@@ -127,6 +141,7 @@ static void check_cell(struct verify *verify, const char *file, uint64_t number,
     if (fabs(ok / window - rate) > 0.001 * rate + 0.02)
         verify_fault(verify, file, number, "requests_per_s is %.2f; %.0f answers in %.3f s are %.2f", rate, ok, window,
                      ok / window);
+    check_window(verify, file, number, line->json);
     check_load(verify, file, number, line);
     verify_marks(verify, file, number, line->json);
 }

@@ -120,6 +120,21 @@ bound(CELLS_BOUND, 1.0)
 run_files.write(t.folder, CELLS_BOUND, MACHINE_BOUND)
 got = t.run("verify", path)
 t.hasnt(got.out, "rate x mean latency", "a generator at its limit leaves connections idle: no contradiction")
+
+
+def window(cells, factor, tool="restbench"):
+    cell = cells[3]
+    cell["tool"]["name"] = tool
+    cell["window"]["seconds"] *= factor
+    cell["csv"]["requests_per_s"] = cell["csv"]["responses_2xx"] / cell["window"]["seconds"]
+
+
+changed("a window that was stretched", lambda c, m: window(c, 1.03), "_details.jsonl:4: the window is ")
+CELLS_LATE, MACHINE_LATE = copy.deepcopy(CELLS), copy.deepcopy(MACHINE)
+window(CELLS_LATE, 1.03, "wrk")
+run_files.write(t.folder, CELLS_LATE, MACHINE_LATE)
+got = t.run("verify", path)
+t.hasnt(got.out, " s, ", "another tool may end later")
 for path_, value, mark in (("verdict.generator_pct", 97.0, "generator-bound"), ("disturbance.steal_pct_max", 9.0, "steal"),
                            ("affinity.wrong", 2, "affinity"), ("load.restbench.errors.mismatch", 3, "mismatch"),
                            ("listener.foreign_connections", 1, "listener"), ("listener.ours", False, "listener"),
