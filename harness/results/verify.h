@@ -25,7 +25,8 @@
 #include "results/intern.h"
 #include "results/marks.h"
 
-#define VERIFY_SHOWN 200 /* more faults are counted, not printed */
+#define VERIFY_LATE_S 0.15 /* that another tool may end after its window */
+#define VERIFY_SHOWN 200   /* more faults are counted, not printed */
 
 struct verify_cell {
     struct csv_line line;  /* its strings are not kept: NULL */

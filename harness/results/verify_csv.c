@@ -113,8 +113,8 @@ static double window_of(const struct csv_line *line)
     return line->responses_2xx >= 100 && line->requests_per_s > 0 ? line->responses_2xx / line->requests_per_s : NAN;
 }
 
-/* All cells of one number of connections had the same window: a rate or a count that was edited stands out. The details
- * know each cell's own, which differs a little with tools that end when they like. */
+/* All cells of one number of connections had the same window: a rate or a count that was edited stands out. Where the
+ * details tell each cell's own, one may differ more: other tools end when they like. */
 static void check_windows(struct verify *verify, const char *file)
 {
     double *windows = text_realloc(NULL, verify->line_count, sizeof *windows);
@@ -126,6 +126,7 @@ static void check_windows(struct verify *verify, const char *file)
         size_t known = 0;
         uint64_t n = 0;
         double median;
+        double slack_s;
 
         while (known < phases && done[known] != connections)
             known++;
@@ -136,11 +137,12 @@ static void check_windows(struct verify *verify, const char *file)
             if (verify->lines[k].line.connections == connections && !isnan(window_of(&verify->lines[k].line)))
                 windows[n++] = window_of(&verify->lines[k].line);
         median = stats_median(windows, n);
+        slack_s = WINDOW_SLACK * median + (verify->details ? VERIFY_LATE_S : 0);
         for (uint64_t k = i; k < verify->line_count && n >= 4; k++) {
             const struct verify_cell *cell = &verify->lines[k];
             double window = window_of(&cell->line);
 
-            if (cell->line.connections == connections && fabs(window - median) > WINDOW_SLACK * median)
+            if (cell->line.connections == connections && fabs(window - median) > slack_s)
                 verify_fault(verify, file, cell->number,
                              "responses_2xx / requests_per_s is %.2f s, in the other cells %.2f s", window, median);
         }
@@ -192,8 +194,7 @@ int verify_csv(const char *csv, struct verify *verify, struct err *err)
     verify->cells = verify->line_count;
     if (verify->faults == 0 && verify->line_count == 0)
         verify_fault(verify, csv, 1, "only a header: nothing was measured");
-    if (!verify->details)
-        check_windows(verify, csv);
+    check_windows(verify, csv);
     check_date(verify, csv);
     return 0;
 }

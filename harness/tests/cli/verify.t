@@ -138,7 +138,7 @@ t.hasnt(got.out, " s, ", "another tool may end later")
 for path_, value, mark in (("verdict.generator_pct", 97.0, "generator-bound"), ("disturbance.steal_pct_max", 9.0, "steal"),
                            ("affinity.wrong", 2, "affinity"), ("load.restbench.errors.mismatch", 3, "mismatch"),
                            ("listener.foreign_connections", 1, "listener"), ("listener.ours", False, "listener"),
-                           ("cpu.postgres.adds_up", False, "accounting")):
+                           ("cpu.postgres", {"source": "proc", "adds_up": False}, "accounting")):
     def disturbed(cells, machine, names=path_.split("."), value=value):
         place = cells[3]
         for name in names[:-1]:
