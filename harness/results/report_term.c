@@ -265,6 +265,17 @@ static size_t sign_width_of(const struct record *record)
     return width + 1;
 }
 
+static bool any_above_ceiling(const struct record *record)
+{
+    for (uint32_t i = 0; i < record->cells.group_count; i++) {
+        const struct cells_group *group = &record->cells.groups[i];
+
+        if (group->spread[CELLS_RATE].median > record_ceiling(record, group->test))
+            return true;
+    }
+    return false;
+}
+
 static void write_ceiling(const struct sheet *sheet)
 {
     double clients = json_get_number(json_object_get(sheet->record->ceiling.root, "pgbench"), "clients");
@@ -289,7 +300,8 @@ static void write_ceiling(const struct sheet *sheet)
         text_add_thousands(sheet->text, llrint(most));
         text_add(sheet->text, "/s");
     }
-    text_add_char(sheet->text, '\n');
+    text_add(sheet->text,
+             any_above_ceiling(sheet->record) ? "; above 100 %: the machine was slower while pgbench ran\n" : "\n");
 }
 
 void report_term_write(const struct record *record, const struct report_term_options *options, struct text *text)

@@ -295,7 +295,7 @@ function ceilingText() {
   const fastest = shownCells(false).filter((cell) => cell.of_ceiling_pct !== null).sort((a, b) => compare(a.of_ceiling_pct, b.of_ceiling_pct, true))[0];
   if (!test || !test.database) return "";
   if (!ceiling || !fastest) return theRun().run ? "What the database alone can do was not measured (restbench ceiling). " : "";
-  return `PostgreSQL alone, driven by pgbench, does ${number(ceiling.transactions_per_s, 0)}/s with this test's statement: ${fastest.row} reaches ${number(fastest.of_ceiling_pct, 0)} % of what the database can do. `;
+  return `PostgreSQL alone, driven by pgbench, does ${number(ceiling.transactions_per_s, 0)}/s with this test's statement: ${fastest.row} reaches ${number(fastest.of_ceiling_pct, 0)} % of what the database can do${fastest.of_ceiling_pct > 100 ? " (the machine was slower while pgbench ran)" : ""}. `;
 }
 
 function openEvidence(cell) {
