@@ -103,11 +103,12 @@ void cpustat_between(const struct cpustat_cpu *before, const struct cpustat_cpu 
 
 double cpustat_busy_pct(const struct cpustat_use *use, double window_s)
 {
-    double busy_pct = 100 * (window_s - use->idle_s) / window_s;
+    double busy_s = isnan(use->idle_s) ? use->busy_s : window_s - use->idle_s;
 
-    if (!(use->total_s > 0 && window_s > 0))
+    /* A total that is unknown is not one that is zero. */
+    if (use->total_s <= 0 || !(window_s > 0))
         return NAN;
-    return busy_pct > 0 ? busy_pct : 0;
+    return 100 * (busy_s < 0 ? 0 : busy_s) / window_s;
 }
 
 double cpustat_pct(const struct cpustat_use *use, enum cpustat_kind kind)

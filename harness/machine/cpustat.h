@@ -53,7 +53,7 @@ void cpustat_between(const struct cpustat_cpu *before, const struct cpustat_cpu 
 /*
  * How busy a CPU was in a window, in percent. The kernel charges work to whoever runs at its ticks, which between many
  * short sleeps is half or twice the truth; idle time it measures exactly while a CPU's tick rests. So what was not
- * idle was busy. NAN when nothing was counted.
+ * idle was busy; only when idle time ran backwards do the ticks tell. NAN when nothing was counted.
  */
 double cpustat_busy_pct(const struct cpustat_use *use, double window_s);
 /* 100 * part / total, NAN when unknown. */

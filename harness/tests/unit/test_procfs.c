@@ -149,6 +149,7 @@ static void cpus_with_gaps(void **state)
     /* 12 fields; guest is part of user; iowait ran backwards, so the total is unknown and what was busy is not. */
     cpustat_between(cpustat_find(&before, 0), cpustat_find(&after, 0), &use);
     assert_float_equal(use.busy_s, 1.13, 1e-6);
+    assert_true(fabs(cpustat_busy_pct(&use, 2) - 56.5) < 1e-6); /* false for NaN, which assert_float_equal() takes */
     assert_true(isnan(use.seconds[CPUSTAT_IOWAIT]));
     assert_true(isnan(use.total_s));
     assert_float_equal(use.seconds[CPUSTAT_STEAL], 0.10, 1e-6);
