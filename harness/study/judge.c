@@ -20,19 +20,28 @@ static bool is_single_thread_full(const struct judge_evidence *evidence)
     return evidence->single_threaded && pct(evidence->server_cpu_s, evidence->window_s * cpus) >= JUDGE_BUSY_PCT;
 }
 
+/* CPUs that are busy with strangers are no limit of ours; the mark `others` tells of them. */
+static bool are_cpus_full(const struct judge_evidence *evidence)
+{
+    double capacity_s = evidence->window_s * evidence->shared_cpus;
+    double largest_s = fmax(evidence->server_cpu_s, evidence->database_cpu_s);
+
+    if (evidence->all_share)
+        largest_s = fmax(largest_s, evidence->generator_cpu_s);
+    return evidence->shared_pct >= JUDGE_BUSY_PCT && !(evidence->others_pct > pct(largest_s, capacity_s));
+}
+
 bool judge_generator_bound(const struct judge_evidence *evidence)
 {
     return evidence->generator_pct >= JUDGE_GENERATOR_PCT ||
-           (evidence->all_share && evidence->shared_pct >= JUDGE_BUSY_PCT &&
-            evidence->generator_cpu_s > fmax(evidence->server_cpu_s, evidence->database_cpu_s));
+           (evidence->all_share && are_cpus_full(evidence) && evidence->generator_cpu_s > evidence->server_cpu_s &&
+            !(evidence->generator_cpu_s <= evidence->database_cpu_s));
 }
 
 static enum judge_limit decide(const struct judge_evidence *evidence, const struct judge_verdict *verdict)
 {
     bool database_larger = evidence->uses_database && evidence->database_cpu_s > evidence->server_cpu_s;
-    /* CPUs that are busy with strangers are no limit of ours; the mark `others` tells of them. */
-    bool strangers = evidence->others_pct > fmax(verdict->server_pct, verdict->database_pct);
-    bool busy = verdict->shared_pct >= JUDGE_BUSY_PCT && !strangers;
+    bool busy = are_cpus_full(evidence);
 
     if (judge_generator_bound(evidence))
         return LIMIT_GENERATOR;

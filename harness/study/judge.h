@@ -74,8 +74,7 @@ struct judge_verdict {
     char text[160];      /* "server (98 %)" */
 };
 
-/* Whether the generator was the limit: its own CPUs were full, or it took more than any other of those that all share.
- */
+/* The generator was the limit: its own CPUs were full, or it took more than the others of those that all share. */
 bool judge_generator_bound(const struct judge_evidence *evidence);
 void judge_verdict(const struct judge_evidence *evidence, struct judge_verdict *verdict);
 const char *judge_limit_name(enum judge_limit limit);

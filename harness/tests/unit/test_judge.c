@@ -188,6 +188,15 @@ static void who_takes_most_of_the_cpus_that_all_share(void **state)
     assert_int_equal(limit_of(&evidence), LIMIT_SERVER);
     evidence.shared_pct = 80;
     assert_int_equal(limit_of(&evidence), LIMIT_LATENCY);
+    evidence.shared_pct = 95;
+    evidence.generator_cpu_s = evidence.server_cpu_s + 0.1;
+    evidence.others_pct = 45;
+    assert_int_equal(limit_of(&evidence), LIMIT_LATENCY);
+    evidence.others_pct = 0;
+    evidence.database_cpu_s = NAN;
+    assert_int_equal(limit_of(&evidence), LIMIT_GENERATOR);
+    evidence.server_cpu_s = NAN;
+    assert_int_not_equal(limit_of(&evidence), LIMIT_GENERATOR);
 }
 
 static void slope_of_a_line(void **state)
