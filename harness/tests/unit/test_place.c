@@ -6,32 +6,8 @@
 
 #include "base/fsx.h"
 #include "machine/procfs.h"
+#include "machine_group.h"
 #include "program.h"
-
-static struct machine machine;
-
-static int open_machine(void **state)
-{
-    struct err err = {0};
-
-    (void)state;
-    return machine_open("auto", &machine, &err);
-}
-
-static int close_machine(void **state)
-{
-    (void)state;
-    machine_close(&machine);
-    return 0;
-}
-
-static void need_cgroup(void)
-{
-    if (machine.cgroups.path == NULL) {
-        print_message("no cgroup: %s\n", machine.cgroups.reason);
-        skip();
-    }
-}
 
 static void daemons_end_with_their_place(void **state)
 {

@@ -7,24 +7,8 @@
 #include "base/fsx.h"
 #include "base/json.h"
 #include "machine/procfs.h"
+#include "machine_group.h"
 #include "program.h"
-
-static struct machine machine;
-
-static int open_machine(void **state)
-{
-    struct err err = {0};
-
-    (void)state;
-    return machine_open("auto", &machine, &err);
-}
-
-static int close_machine(void **state)
-{
-    (void)state;
-    machine_close(&machine);
-    return 0;
-}
 
 struct cell {
     struct place place;
@@ -67,14 +51,6 @@ static void wait_for_members(const struct cell *cell, size_t wanted)
             clock_sleep_ns(2 * CLOCK_NS_PER_MS);
     } while (count != wanted && clock_mono_ns() < end);
     assert_int_equal(count, wanted);
-}
-
-static void need_cgroup(void)
-{
-    if (machine.cgroups.path == NULL) {
-        print_message("no cgroup: %s\n", machine.cgroups.reason);
-        skip();
-    }
 }
 
 static void committed_and_touched_memory(void **state)
