@@ -8,9 +8,8 @@
  *
  * Of the CSV: columns, ranges, sums, order of time, one line a cell, the rate against its answers. Of the details:
  * p50 <= p99 <= max, identities of the generator, the same figures as the CSV, the marks that the evidence asks for. Of
- * machine.json: the hash of the
- * configuration, and that a complete run holds every cell. Calibration files, by their name, have their own form. What
- * a lone CSV cannot show is not asked of it.
+ * machine.json: the hash of the configuration, and that a complete run holds every cell. Calibration files, by their
+ * name, have their own form. What a lone CSV cannot show is not asked of it.
  */
 #ifndef RESULTS_VERIFY_H
 #define RESULTS_VERIFY_H
@@ -25,8 +24,9 @@
 #include "results/intern.h"
 #include "results/marks.h"
 
-#define VERIFY_LATE_S 0.15 /* that another tool may end after its window */
-#define VERIFY_SHOWN 200   /* more faults are counted, not printed */
+#define VERIFY_WINDOW_SLACK 0.02 /* share of a window by which it may differ */
+#define VERIFY_LATE_S 0.15       /* that another tool may end after its window */
+#define VERIFY_SHOWN 200         /* more faults are counted, not printed */
 
 struct verify_cell {
     struct csv_line line;  /* its strings are not kept: NULL */

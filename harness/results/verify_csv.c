@@ -11,7 +11,6 @@
 /* CPU columns come from clocks read one after the other, and older ones count ticks of 10 ms. */
 #define SUM_SLACK_S 0.03
 /* A window's real length may differ a little from cell to cell; a figure that was edited differs more. */
-#define WINDOW_SLACK 0.02
 
 static uint64_t *slot_of(const struct verify *verify, uint32_t server, int64_t round, uint32_t test,
                          int64_t connections)
@@ -137,7 +136,7 @@ static void check_windows(struct verify *verify, const char *file)
             if (verify->lines[k].line.connections == connections && !isnan(window_of(&verify->lines[k].line)))
                 windows[n++] = window_of(&verify->lines[k].line);
         median = stats_median(windows, n);
-        slack_s = WINDOW_SLACK * median + (verify->details ? VERIFY_LATE_S : 0);
+        slack_s = VERIFY_WINDOW_SLACK * median + (verify->details ? VERIFY_LATE_S : 0);
         for (uint64_t k = i; k < verify->line_count && n >= 4; k++) {
             const struct verify_cell *cell = &verify->lines[k];
             double window = window_of(&cell->line);

@@ -113,7 +113,8 @@ static void check_window(struct verify *verify, const char *file, uint64_t numbe
     const char *tool = json_get_string(json_object_get(cell, "tool"), "name");
     double window_s = details_number(cell, "window.seconds");
     double planned_s = details_number(cell, "phase.seconds");
-    double slack_s = 0.02 * planned_s + (tool != NULL && strcmp(tool, "restbench") != 0 ? VERIFY_LATE_S : 0);
+    double slack_s =
+        VERIFY_WINDOW_SLACK * planned_s + (tool != NULL && strcmp(tool, "restbench") != 0 ? VERIFY_LATE_S : 0);
 
     if (fabs(window_s - planned_s) > slack_s && !json_is_false(details_at(cell, "load.restbench.complete")))
         verify_fault(verify, file, number, "the window is %.3f s, its phase %.3f s", window_s, planned_s);
