@@ -292,8 +292,9 @@ def an_existing_server_is_used_with_care():
         assert done.returncode == 2 and "did not make" in done.stderr, done.stderr
         assert db.sql("SELECT id FROM clienti") == "7"
         password = re.search(r":(\w+)@", url).group(1)
-        for bad in (url.replace(password, "wrong" + password), url.replace(":" + password, ""), url + "?nonsense=" + password, "mysql://u:" + password + "@h/d",
-                    re.sub(r":\d+/", ":1/", url), "postgresql://127.0.0.1/x"):
+        for bad in (url.replace(password, "wrong" + password), url.replace(":" + password, ""),
+                    url + "?nonsense=" + password, "mysql://u:" + password + "@h/d", re.sub(r":\d+/", ":1/", url),
+                    "postgresql://127.0.0.1/x"):
             done = seed(bad)
             assert done.returncode == 2 and password not in done.stderr, done.stderr
             assert done.stderr.count("\n") == 1, done.stderr

@@ -1,5 +1,4 @@
-/* machine_group.h - this machine, opened around a group of tests: open_machine() and close_machine() are its fixtures.
- */
+/* machine_group.h - this machine, opened around a group of tests by open_machine() and close_machine(). */
 #ifndef TESTS_UNIT_MACHINE_GROUP_H
 #define TESTS_UNIT_MACHINE_GROUP_H
 
