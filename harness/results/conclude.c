@@ -135,5 +135,5 @@ void conclude_write(const struct record *record, struct text *can, struct text *
         text_addf(cannot, " In %u cell%s the load generator was the limit: %s nothing about the server.", bound,
                   bound == 1 ? "" : "s", bound == 1 ? "it says" : "they say");
     if (json_is_false(json_object_get(json_object_get(run, "cpus"), "pinned")))
-        text_add(cannot, " The run was not pinned: the load generator took CPU time from the servers.");
+        text_add(cannot, " The run was not pinned: servers and load generator shared the CPUs.");
 }

@@ -137,7 +137,7 @@ void report_md_write_ceiling(const struct record *record, struct text *text)
         if (!isnan(clients))
             text_addf(text, " (%.0f clients)", clients);
         text_add(text, " with the same statements; beside it each server where its number of connections is best, in "
-                       "percent and requests/s. Above 100 %: the machine was slower while pgbench ran.\n");
+                       "percent and requests/s. Above 100 %: pgbench, which ran at another time, did less.\n");
     }
     text_free(&rule);
     text_free(&ceilings);

@@ -67,7 +67,7 @@ function drawHead() {
   if (machine.cpu_model) facts.push(`${machine.cpu_model}, ${machine.cpus ?? "?"} CPUs`);
   if (machine.kernel) facts.push(`kernel ${machine.kernel}`);
   if (database.version) facts.push(`PostgreSQL ${database.version}`);
-  if (run.run && run.run.cpus && run.run.cpus.pinned) facts.push(`server and database on CPU ${run.run.cpus.server}, load generator on CPU ${run.run.cpus.generator}`);
+  if (run.run && run.run.cpus && run.run.cpus.pinned) facts.push(`${database.private ? "server and database" : "server"} on CPU ${run.run.cpus.server}, load generator on CPU ${run.run.cpus.generator}`);
   if (run.run && run.run.tool) facts.push(`load by ${run.run.tool}`);
   byId("name").textContent = (run.study && run.study.title ? `${run.study.title}: ` : "") + run.name;
   byId("facts").textContent = facts.join(" · ");
@@ -295,7 +295,7 @@ function ceilingText() {
   const fastest = shownCells(false).filter((cell) => cell.of_ceiling_pct !== null).sort((a, b) => compare(a.of_ceiling_pct, b.of_ceiling_pct, true))[0];
   if (!test || !test.database) return "";
   if (!ceiling || !fastest) return theRun().run ? "What the database alone can do was not measured (restbench ceiling). " : "";
-  return `PostgreSQL alone, driven by pgbench, does ${number(ceiling.transactions_per_s, 0)}/s with this test's statement: ${fastest.row} reaches ${number(fastest.of_ceiling_pct, 0)} % of what the database can do${fastest.of_ceiling_pct > 100 ? " (the machine was slower while pgbench ran)" : ""}. `;
+  return `PostgreSQL alone, driven by pgbench, does ${number(ceiling.transactions_per_s, 0)}/s with this test's statement: ${fastest.row} reaches ${number(fastest.of_ceiling_pct, 0)} % of what the database can do${fastest.of_ceiling_pct >= 100.5 ? " (pgbench, which ran at another time, did less)" : ""}. `;
 }
 
 function openEvidence(cell) {

@@ -49,6 +49,11 @@ def markdown(study, path):
         return file.read()
 
 
+def put(changed):
+    with open(path.replace(".csv", "_ceiling.json"), "w", encoding="utf-8") as file:
+        json.dump(changed, file)
+
+
 def planned_s(*arguments):
     got = t.run("run", os.path.join(ROOT, "config", "study.json"), "--dry-run", *arguments)
     hours, minutes, seconds = re.search(r"about (?:(\d+):)?(\d+):(\d+)", got.out.splitlines()[-1]).groups()
@@ -77,19 +82,12 @@ for title in ("Select 1 record", "Insert 100 records"):
     t.ok(re.search(rf"^- {title}: the fastest, C reference .*, reaches \d+ % of what the database can do\.$", text,
                    re.M), f"markdown says it of {title}", text[-3000:])
 t.ok(re.search(r"^\| C reference [^|]*\| \d+ % \([\d,]+\) \| \d+ % \([\d,]+\) \|$", text, re.M), "and has a row of all tests")
-with open(path.replace(".csv", "_ceiling.json"), "r+", encoding="utf-8") as file:
-    for rate, says in ((1, True), (1e9, False)):
-        changed = {**ceiling, "tests": [{**test, "transactions_per_s": rate} for test in ceiling["tests"]]}
-        file.seek(0)
-        file.truncate()
-        json.dump(changed, file)
-        file.flush()
-        got = t.run("report", "--term", path)
-        t.is_("; above 100 %: the machine was slower while pgbench ran" in got.out, says,
-              f"more than a ceiling of {rate:g}/s is explained: {says}", got.out)
-    file.seek(0)
-    file.truncate()
-    json.dump(ceiling, file)
+for rate, says in ((1, True), (1e9, False)):
+    put({**ceiling, "tests": [{**test, "transactions_per_s": rate} for test in ceiling["tests"]]})
+    got = t.run("report", "--term", path)
+    t.is_("; above 100 %: pgbench, which ran at another time, did less" in got.out, says,
+          f"more than a ceiling of {rate:g}/s is explained: {says}", got.out)
+put(ceiling)
 whole = json.loads(t.run("report", "--json", path).out)
 validate(whole, "report.schema.json")
 cells = whole["runs"][0]["cells"]
