@@ -120,8 +120,10 @@ def check_split(t, server):
         for name, data in (("a body", request("/clienti/batch", "POST", body(True))), ("a chunked body", chunked(body(False), 50))):
             got = server.talk(data + request("/ping"), 2, step)
             t.is_(got, [inserted, (200, '{"ok":true}')], f"{name} in steps of {step or 'all'} bytes, and a request behind it")
-    got = server.talk(request("/clienti/batch", "POST", body(True), Expect="100-continue"), 2, 1)
-    t.is_([status for status, _ in got if status != 100], [200], "Expect: 100-continue")
+    # A server that has the body already need not say that it may come.
+    for step in (1, 0):
+        got = server.talk(request("/clienti/batch", "POST", body(True), Expect="100-continue", Connection="close"), 2, step)
+        t.is_([one[0] for one in got if one and one[0] != 100], [200], f"Expect: 100-continue, in steps of {step or 'all'}")
     with server.connect() as c:
         c.sendall(request("/clienti/batch", "POST", b"[]", Expect="100-continue")[:-2])
         t.is_(c.recv(1000), b"HTTP/1.1 100 Continue\r\n\r\n", "the interim answer comes before the body")
